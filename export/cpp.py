@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from search.evaluation.feature_sets import NO_KING
-from search.evaluation.network import EvalNetwork
+from search.evaluation.network import PAIRWISE, EvalNetwork
 from search.system.files import WholeFile
 
 _TEMPLATE, _KERNELS = (Path(__file__).with_name(name) for name in ("evaluation.h", "kernels.h"))
@@ -70,6 +70,7 @@ def write_header(net: EvalNetwork, network: str, header: Path) -> tuple[int, int
     codes by perspective (-1: none), u8 [81] buckets of the own king's square as its owner sees it.
     """
     weights = weights_file(header)
+    _require_plain(net)
     content = _weights(net)
     words = {
         "NETWORK": network.encode("unicode_escape").decode(),  # MSVC reads files in the system's encoding
@@ -86,9 +87,25 @@ def write_header(net: EvalNetwork, network: str, header: Path) -> tuple[int, int
     return len(text), len(content)
 
 
+def _require_plain(net: EvalNetwork) -> None:
+    """Raise ValueError for a network with a part that the header's code does not evaluate."""
+    features = net.feature_set
+    parts = {
+        "the pairwise product": net.activation == PAIRWISE,
+        "squares of hidden sums": net.hidden_squares,
+        "a shortcut": net.shortcut,
+        "stacks": net.stacks.count != 1,
+        "shards": net.shards is not None,
+        f"the feature set {features.name}": features.mirrored_codes_to_rows is not None
+        or features.second_rows is not None,
+    }
+    if found := [part for part, there in parts.items() if there]:
+        raise ValueError(f"a C++ header holds no network with {', '.join(found)}; end the output in .bin for an nn.bin")
+
+
 def _weights(net: EvalNetwork) -> bytes:
     features = net.feature_set
-    arrays = [net.rows, net.bias]
+    arrays = [net.rows.astype(np.int16, copy=False), net.bias]
     for layer in net.layers:
         arrays += [layer.weight, layer.bias]
     arrays += [features.codes_to_rows.astype(np.int16), features.king_bucket[:NO_KING].astype(np.uint8)]

@@ -17,11 +17,12 @@ from export.quantise_nnue import quantise_nnue
 from lite.program import release
 from lite.training.checkpoint import json_safe, load_model
 from lite.training.folder import NETWORK_NAME
+from search.evaluation.feature_sets import YANEURAOU_NAMES
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import SUFFIX, save_network
-from search.evaluation.nnue_file import NNUE_FEATURES
 from search.score import CP_PER_LOGIT
 from search.system.files import check_output
+from search.system.options import OptionError
 from search.system.paths import PathLike, as_paths
 
 TOLERANCE = 1e-9
@@ -46,9 +47,9 @@ def fold_file(
     whether files that are there are replaced. Raises OSError or ValueError in words.
     """
     if positions < 1:
-        raise ValueError(f"--positions {positions}: at least one position is needed")
+        raise OptionError(f"`positions` {positions}: must be at least 1", "positions")
     if cp_per_logit is not None and not 0 < cp_per_logit < math.inf:
-        raise ValueError(f"--cp-per-logit {cp_per_logit}: a finite number above 0 is needed")
+        raise OptionError(f"`cp_per_logit` {cp_per_logit}: must be a finite number above 0", "cp_per_logit")
     checkpoint, output, data = Path(checkpoint), Path(output), as_paths(data)
     truth = output.with_suffix(".float.safetensors")
     for path in (output, truth) if keep_float else (output,):
@@ -59,7 +60,7 @@ def fold_file(
     priced = sample.part(0, positions)
     scale = float(training.get("cp_per_logit", CP_PER_LOGIT)) if cp_per_logit is None else cp_per_logit
     provenance = {"network": model.config, "training": training, "program": {"liteshogi": release()}}
-    if folded.feature_set.name in NNUE_FEATURES:
+    if folded.feature_set.name in YANEURAOU_NAMES:
         net = quantise_nnue(folded, scale, json_safe(provenance))
     else:
         net = quantise(folded, priced, scale, json_safe(provenance))

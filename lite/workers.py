@@ -109,5 +109,5 @@ def _connection_errors() -> Iterator[None]:
         reason = str(error).split("\n")[0].split("] ", 1)[-1].split(". ")[0]  # without a place in PyTorch's sources
         raise ConnectionError(
             f"process {os.environ.get('RANK')} of this run lost another ({reason}): see what that one says, then start "
-            "all of them again, with --resume where a state was saved"
+            "all of them again, and resume if a state was saved"
         ) from None

@@ -31,6 +31,7 @@ SECTIONS: dict[str, dict[str, Verb]] = {
     },
     "Make data": {
         "convert": Verb("convert games and records between formats"),
+        "book": Verb("convert an opening book from .db to .ybb"),
         "stat": Verb("describe games and records"),
         "selfplay": Verb("generate self-play games", ("alphabeta", "puct"), "alphabeta"),
         "expand": Verb("make labelled positions as a search meets them"),
@@ -46,8 +47,7 @@ SECTIONS: dict[str, dict[str, Verb]] = {
     "Measure and compare": {
         "test": Verb("measure accuracy and calibration on held-out games"),
         "sweep": Verb("train, measure and play many networks of one plan"),
-        "compare": Verb("train variants of a network side by side"),
-        "recipe": Verb("make the tables of a training recipe", ("run", "draw")),
+        "yardstick": Verb("make held-out positions with scores of long searches"),
         "report": Verb("make one HTML page of the results of runs"),
         "demo": Verb("show the whole pipeline in a few minutes"),
     },
@@ -67,6 +67,11 @@ SECTIONS: dict[str, dict[str, Verb]] = {
 }
 VERBS: dict[str, Verb] = {name: verb for section in SECTIONS.values() for name, verb in section.items()}
 
+RENAMED = {
+    "compare": "liteshogi sweep nets, or squeeze, auxiliary, draw",
+    "recipe": "liteshogi sweep recipe -o FOLDER",
+}
+"""Verbs of older versions, with the command that does their work."""
 RESPELLED = {
     "train": {"--resnet": "liteshogi train resnet", "--network": "liteshogi train KIND, as in liteshogi train half_kp"},
     "test": {"--resnet": "liteshogi test NET DATA; the file says which kind it is"},
@@ -104,6 +109,8 @@ def correction(verb: str, rest: list[str]) -> str:
     import difflib
     import os
 
+    if verb in RENAMED:
+        return f"{verb} is: {RENAMED[verb]}"
     if verb not in VERBS:
         close = difflib.get_close_matches(verb, VERBS, 1)
         return f"no verb {verb!r}{f'; did you mean {close[0]}? Otherwise' if close else ';'} see liteshogi --help"

@@ -18,21 +18,20 @@ import numpy as np
 
 from experiments.factory.cut import check_formats, cut_evenly
 from experiments.factory.expand import ExpandTask, Mixture
-from experiments.factory.expansion import Expansion, Labelling, Relabelling, Unmet, expand, relabel
+from experiments.factory.expansion import Expansion, Labelling, Relabelling, UnmetPositions, expand, relabel
 from experiments.factory.seen import Seen
 from experiments.factory.sources import Sources
-from experiments.jobs.description import Description
 from experiments.jobs.produce import produce
 from experiments.jobs.workforce import Workforce
 from experiments.nets.training import from_flat
 from experiments.nets.tree import LabelsWithout, TreeTask
+from lite.datasets.plan import plan_run
 from lite.records.decode import scan_games
 from lite.records.formats import HCPE, HCPE3, record_files, record_format
 from lite.typed import typed
 from search.alphabeta.parameters import STEPS
 from search.alphabeta.sampling import MAIN, QUIESCENCE
 from search.evaluation.network_file import load_network
-from search.evaluation.shipped import network_file
 from search.system.files import write_atomically
 from search.system.metadata import quoted
 
@@ -73,13 +72,13 @@ class Tree:
         return (self.tree,)
 
     def make(self, sources: Sequence[Path], output: Path, workforce: Workforce) -> None:
-        told = {"where": self.where, "every": self.every}
-        description = Description("tree", told, list(sources), {"searched": network_file(self.net)})
+        options = {"where": self.where, "every": self.every}
+        plan = plan_run("tree", options, sources={"tree": sources}, nets={"net": self.net})
         task = TreeTask(load_network(self.net), WHERE[self.where])
-        records, unmet = Sources(sources, TREE_SOURCES), Unmet(output, Seen())
+        records, unmet = Sources(sources, TREE_SOURCES), UnmetPositions(output, Seen())
         jobs, goal = records.jobs(every=self.every), ("positions", self.positions)
-        produce(workforce.place(output, HCPE), description, task, jobs, goal, unmet, total=len(records))
-        records.tell_refused()
+        produce(workforce.place(output, HCPE), plan, task, jobs, goal, unmet, total=len(records))
+        records.report_refused()
 
 
 @dataclass(frozen=True)
@@ -96,13 +95,13 @@ class Searched:
 
     def make(self, sources: Sequence[Path], output: Path, workforce: Workforce) -> None:
         left_out = sum(1 << STEPS.index(step) for step in set(self.without))
-        told = {"label": "search", "nodes": self.nodes, "without": self.without}
-        description = Description("search", told, list(sources), {"labels": network_file(self.net)})
+        options = {"nodes": self.nodes, "without": self.without}
+        plan = plan_run("search labels", options, sources={"search": sources}, nets={"net": self.net})
         labels = LabelsWithout(load_network(self.net), "search", self.nodes, left_out=left_out)
         task = ExpandTask(Mixture(played=1.0, random=0.0), labels, labels.network, 0.0, 600.0, 1, distinct=False)
         records = Sources(sources, SEARCHED_SOURCES)
-        produce(workforce.place(output, HCPE), description, task, records.jobs(), total=len(records))
-        records.tell_refused()
+        produce(workforce.place(output, HCPE), plan, task, records.jobs(), total=len(records))
+        records.report_refused()
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from experiments.arena.engine_match import Match, play_match
-from experiments.matches.counted_match import CountedMatch, play_counted_match
+from experiments.arena.engine_match import EngineMatchReport, Match, play_match
+from experiments.matches.counted_match import CountedMatch, MatchReport, play_counted_match
 from experiments.nets.isolated import Isolated
 from experiments.nets.plan import Plan, Play
 from experiments.nets.results import Failed, Games, NetResult, Results, Standing
 from experiments.nets.timing import ALIKE, machine_cores, speed_ratio
 from experiments.network_kinds import Kind, as_player, kind_of
 from lite.datasets.provenance import sha256_of
-from lite.typed import typed
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
 
@@ -171,13 +170,14 @@ class Tournament:
                 )
             ratio = round(speed.ratio, 4)
             nodes = max(1, round(play.nodes * speed.ratio))
+        report: MatchReport | EngineMatchReport
         if by == "clock":
             report = play_match(self._by_clock(net, place, play.byoyomi))
         elif _is_residual(net):
             nodes = play.playouts
             report = play_match(self._by_playouts(net, place))
         else:
-            report = play_counted_match(_counted(net.net, play, nodes, place))
+            report = play_counted_match(_counted(net.net, play, nodes, place, self.ray))
         return Games(
             f"{net.name}: {by}",
             net.seed,
@@ -220,9 +220,9 @@ class Tournament:
         )
 
 
-def standing_of(report: Mapping[str, Any]) -> Standing:
+def standing_of(report: MatchReport | EngineMatchReport) -> Standing:
     """Return the first player's standing of a match's report."""
-    return typed(Standing, {one.name: report[one.name] for one in fields(Standing)}, "match")
+    return Standing(*(getattr(report, one.name) for one in fields(Standing)))
 
 
 def _is_residual(net: NetResult) -> bool:
@@ -233,7 +233,7 @@ def _openings(play: Play) -> Path | None:
     return Path(play.openings) if play.openings else None
 
 
-def _counted(net: str, play: Play, nodes: int, place: Path) -> CountedMatch:
+def _counted(net: str, play: Play, nodes: int, place: Path, ray: str | None = None) -> CountedMatch:
     return CountedMatch(
         first=net,
         second=play.opponent,
@@ -242,5 +242,6 @@ def _counted(net: str, play: Play, nodes: int, place: Path) -> CountedMatch:
         games=play.games,
         openings=_openings(play),
         win_score=play.win_score,
+        ray=ray,
         output=place,
     )

@@ -39,6 +39,7 @@ FOLDED_POSITIONS = 10_000
 class Epoch:
     """Figures on the held-out games after an epoch."""
 
+    loss: float | None = None
     accuracy: float | None = None
     log_loss: float | None = None
     policy_accuracy: float | None = None
@@ -49,6 +50,7 @@ class Epoch:
 class Trained:
     """What a training came to."""
 
+    steps: int
     samples: int
     """Positions learnt from, each as often as it came."""
     epochs: int
@@ -65,6 +67,10 @@ class Folded:
 
     rounding: float
     """Root of the mean squared error of the logit; of a residual network the largest error of an output."""
+    sign_flips: float | None = None
+    """Share of positions whose predicted winner changed; None of a residual network."""
+    log_loss_change: float | None = None
+    """Log loss of the folded network less that of the trained one; None where the data have no results."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +172,7 @@ class TrainStep:
         log = read_log(folder.log)
         tested = [line for line in log if line["kind"] == "valid"]
         return Trained(
+            run.steps,
             positions_learnt(log, training.batch_size),
             training.epochs,
             sum(parameter.numel() for parameter in run.model.parameters()),
@@ -182,11 +189,13 @@ class FoldStep:
     net: Path
     data: tuple[Path, ...] = ()
     """Held-out records that rounding is measured on."""
+    positions: int = FOLDED_POSITIONS
 
     def run(self) -> Folded:
         if kind_of(str(self.run_folder)) is Kind.POLICY_VALUE:
             return Folded(export_resnet(load_resnet(self.run_folder)[0], self.net, read_sample((), CHECKED)))
-        return Folded(fold_file(self.run_folder, self.net, self.data, FOLDED_POSITIONS, overwrite=True)["mean_error"])
+        found = fold_file(self.run_folder, self.net, self.data, self.positions, overwrite=True)
+        return Folded(found["mean_error"], found["sign_flips"], found["log_loss_change"])
 
 
 @dataclass(frozen=True)
@@ -207,7 +216,7 @@ class MeasureStep:
         report = judge(self.net, self.valid, self.positions)
         report["targets"] = [name for name in TARGET_BITS if name in report]
         if is_value and self.yardstick:
-            report |= measure_d1(self.net, self.yardstick)
+            report |= measure_d1(self.net, self.yardstick).figures()
         if is_value and self.residual is not None:
             report["residual"] = measure_residual(self.net, self.residual)
         if is_value:

@@ -40,6 +40,7 @@ from search.system.options import OptionError
 SAMPLE = Path(__file__).parents[1] / "sample"
 SAMPLES = ((SAMPLE / "teacher_sample.hcpe3",), (SAMPLE / "valid_sample.hcpe3",))
 """Games to learn from and held-out games that come with the package."""
+VERB = "sweep"
 TABLE = "table.md"
 """File of the tables in the folder of the plan."""
 MEASURES = "measures"
@@ -61,10 +62,10 @@ class Sweep:
     plan: Path
     """TOML file that says what to train, measure and play; or the name of a plan that comes with the package."""
     data: tuple[Path, ...] = ()
-    """Records to learn from, in place of the plan's `train.data`. Plans of the package default to its sample games."""
+    """Records to learn from, in place of the plan's `train.data`. A plan of the package that names no games defaults to
+    the sample games."""
     valid: tuple[Path, ...] = ()
-    """Held-out games to measure on, in place of the plan's `measure.valid`. Plans of the package default to its sample
-    games."""
+    """Held-out games to measure on, in place of the plan's `measure.valid`; the sample games as for `data`."""
     yardstick: tuple[Path, ...] = ()
     """Held-out positions with scores of long searches, for d1-RMSE, in place of the plan's `measure.yardstick`."""
     change: tuple[str, ...] = ()
@@ -84,7 +85,9 @@ class Sweep:
     def entries(self) -> dict[str, Any]:
         """Return the plan's entries with what these options replace. Raises OSError, ValueError."""
         given: dict[str, Any] = {}
-        sample = SAMPLES if is_shipped_plan(self.plan) else ((), ())
+        entries = read_entries(self.plan)
+        wants_games = is_shipped_plan(self.plan) and "valid" not in entries["measure"]
+        sample = SAMPLES if wants_games else ((), ())
         for section, name, files in (
             ("train", "data", self.data or sample[0]),
             ("measure", "valid", self.valid or sample[1]),
@@ -94,7 +97,7 @@ class Sweep:
                 given = merged(given, {section: {name: [str(path) for path in files]}})
         for text in self.change:
             given = merged(given, read_change(text))
-        return merged(read_entries(self.plan), given)
+        return merged(entries, given)
 
 
 @dataclass(frozen=True)
@@ -116,9 +119,10 @@ def run_sweep(sweep: Sweep) -> SweepReport:
     entries = sweep.entries()
     run = _Run(sweep, plan_of(entries, str(sweep.plan)))
     run.check()
-    record = RunPlan("sweep", goal={"plan": entries, "file": str(sweep.plan)}, files=run.files())
+    record = RunPlan(VERB, goal={"plan": entries, "file": str(sweep.plan)}, files=run.files())
     with RunWriter(sweep.output, record) as writer:
-        return run.do(Results.of(writer))
+        run.writer, run.results = writer, Results.of(writer)
+        return run.do()
 
 
 @dataclass
@@ -130,7 +134,8 @@ class _Run:
     failed: dict[str, str] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     """Digests of the files that the plan does not make."""
-    results: Results = field(default_factory=Results)
+    results: Results = field(init=False)
+    writer: RunWriter = field(init=False)
     _numbered: int = 0
 
     @property
@@ -165,9 +170,9 @@ class _Run:
                     )
         return {**kept, **found}
 
-    def do(self, results: Results) -> SweepReport:
+    def do(self) -> SweepReport:
         """Do what is left, and keep it in `results`."""
-        self.results = results
+        results = self.results
         self._refuse_changes()
         play = self.plan.play if self.sweep.games else None
         if play is not None:
@@ -259,6 +264,8 @@ class _Run:
                 done.add(point.key)
                 found = replace(found, data=self._digests(point))
             self.results.add(found)
+            if isinstance(found, NetResult) and not point.net and Path(found.net).exists():
+                self.writer.add_product(Path(found.net))
             self._keep_tables()
             source.see(point, found if isinstance(found, NetResult) else None)
             print(f"{point.label}, seed {point.seed}: {_in_brief(found)}", file=sys.stderr, flush=True)

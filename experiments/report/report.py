@@ -14,12 +14,14 @@ from experiments.league.in_process import VERB as LEAGUE
 from experiments.league.league import USI_VERB as USI_LEAGUE
 from experiments.loop.loop import VERB as LOOP
 from experiments.matches.counted_match import VERB as MATCH
+from experiments.nets.sweep import VERB as SWEEP
 from experiments.report.charts import draw_png
 from experiments.report.judged_match_section import judged_match_section
 from experiments.report.judgement_section import judgement_section
 from experiments.report.league_section import league_section
 from experiments.report.loop_section import loop_section
 from experiments.report.match_section import match_section
+from experiments.report.nets_section import nets_section
 from experiments.report.page import as_page
 from experiments.report.section import UNREADABLE, Run, Section
 from experiments.report.tuning_section import tuning_section
@@ -31,6 +33,7 @@ from search.system.files import check_output, write_atomically
 MakeSection = Callable[[Sequence[Run]], Section]
 
 SECTIONS: Mapping[MakeSection, tuple[str, ...]] = {
+    nets_section: (SWEEP,),
     loop_section: (LOOP,),
     league_section: (LEAGUE, USI_LEAGUE),
     match_section: (MATCH, USI_MATCH),

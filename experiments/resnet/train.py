@@ -24,6 +24,7 @@ from lite.training.run import Run
 from lite.training.targets import drawn_games
 from search.puct.planes import PLANES1
 from search.rules.shogi import MIRRORED_SQUARE, SQUARES
+from search.system.options import OptionError
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,12 @@ class ResnetTraining(TrainingOptions):
         super().check()
         self.network.check()
         if self.device == "cuda" and not torch.cuda.is_available():
-            raise ValueError(
-                "--device cuda: PyTorch finds no GPU here; leave the option out, or install its CUDA build"
+            raise OptionError(
+                "`device` cuda: PyTorch finds no GPU here; leave the option out, or install its CUDA build", "device"
             )
-        if self.auxiliary_weight < 0 or self.positive_weight_cap < 1:
-            raise ValueError("--auxiliary-weight must not be negative, --positive-weight-cap not less than 1")
+        for name, least in (("auxiliary_weight", 0), ("positive_weight_cap", 1)):
+            if getattr(self, name) < least:
+                raise OptionError(f"`{name}` {getattr(self, name)}: must be at least {least}", name)
 
     @property
     def kind(self) -> str:

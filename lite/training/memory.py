@@ -12,6 +12,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from search.system.options import OptionError
+
 STATE_BYTES = 5 * 4
 """float32 of each parameter: its weight, gradient and average, and AdamW's two moments."""
 _MALLOC_PARAMETERS = ((-1, 2**31 - 1), (-3, 1 << 25), (-8, 1))
@@ -45,9 +47,10 @@ def refuse_beyond_memory(network: int, step: int, batch_size: int, memory: int |
             f"a network of these sizes takes {_gib(network)} to train, and there are {_gib(memory)}: choose a smaller"
         )
     if network + step > memory:
-        raise ValueError(
-            f"--batch-size {batch_size}: a step takes at least {_gib(network + step)}, and there are {_gib(memory)}: "
-            "choose a smaller one"
+        raise OptionError(
+            f"`batch_size` {batch_size}: a step takes at least {_gib(network + step)}, and there are {_gib(memory)}; "
+            "choose a smaller one",
+            "batch_size",
         )
 
 
@@ -59,7 +62,7 @@ def full_gpu_in_words(batch_size: int) -> Iterator[None]:
     except torch.OutOfMemoryError as error:
         asked = str(error).removeprefix("CUDA out of memory. ").split(". ")[0]
         raise MemoryError(
-            f"--batch-size {batch_size}: the GPU is full ({asked}): choose a smaller one, or end what else uses it"
+            f"the GPU is full ({asked}): choose a batch size below {batch_size}, or end what else uses it"
         ) from None
 
 

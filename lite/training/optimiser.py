@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from lite.networks.limits import check_choice
+from search.system.options import OptionError
 
 OptimiserName = Literal["adamw", "source"]
 Schedule = Literal["cosine", "one_cycle", "steps"]
@@ -65,20 +66,26 @@ class OptimiserConfig:
             check_choice("schedule", self.schedule, get_args(Schedule))
         check_choice("average", self.average, get_args(Average))
         if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
-            raise ValueError(f"--learning-rate {self.learning_rate}: must be more than 0")
-        for name, value in (("clip", self.clip), ("weight-decay", self.weight_decay)):
+            raise OptionError(f"`learning_rate` {self.learning_rate}: must be more than 0", "learning_rate")
+        for name in ("clip", "weight_decay"):
+            value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
-                raise ValueError(f"--{name} {value}: must be 0 or more")
-        for name, share in (("warm-up", self.warm_up), ("swa-start", self.swa_start), ("ema-decay", self.ema_decay)):
+                raise OptionError(f"`{name}` {value}: must be 0 or more", name)
+        for name in ("warm_up", "swa_start", "ema_decay"):
+            share = getattr(self, name)
             if share is not None and not 0 <= share <= 1:
-                of = "average" if name == "ema-decay" else "run"
-                raise ValueError(f"--{name} {share}: a share of the {of} from 0 to 1 is needed")
+                raise OptionError(f"`{name}` {share}: must be from 0 to 1", name)
         if self.warm_up is not None and self.rate_schedule == "steps":
-            raise ValueError(f"--warm-up {self.warm_up}: the schedule is steps, which has none; leave it out")
-        if self.ema_decay != EMA_DECAY and self.average != "ema":
-            raise ValueError(f"--ema-decay {self.ema_decay}: the average is {self.average}; leave it out, or take ema")
-        if self.swa_start != SWA_START and self.average != "swa":
-            raise ValueError(f"--swa-start {self.swa_start}: the average is {self.average}; leave it out, or take swa")
+            raise OptionError(
+                f"`warm_up` {self.warm_up}: has no effect with the schedule steps; leave it out", "warm_up"
+            )
+        for name, default, average in (("ema_decay", EMA_DECAY, "ema"), ("swa_start", SWA_START, "swa")):
+            if getattr(self, name) != default and self.average != average:
+                raise OptionError(
+                    f"`{name}` {getattr(self, name)}: has no effect with the average {self.average}; leave it out, or "
+                    f"choose {average}",
+                    name,
+                )
 
 
 def make_optimiser(config: OptimiserConfig, model: nn.Module) -> torch.optim.Optimizer:

@@ -17,6 +17,7 @@ from lite.training.optimiser import DEFAULT_RATES, OptimiserConfig
 from search.score import CP_PER_LOGIT
 from search.system.bounds import MOST_AT_ONCE, check_numbers
 from search.system.files import require_utf8
+from search.system.options import OptionError
 from search.system.paths import take_paths
 
 
@@ -50,8 +51,8 @@ class TrainingOptions:
     """Held-out records, of other games than the data: tested after every epoch."""
     optimiser: OptimiserConfig = field(default_factory=OptimiserConfig)
     epochs: int = 15
-    """Times that every position is seen. More of them, with --resume, extend a run: the learning rate goes to where a
-    run of that length has it, and falls from there."""
+    """Number of times that every position is seen. A resumed run with more epochs is extended: its learning rate goes
+    to where a run of the new length has it, and falls from there."""
     batch_size: int = 8192
     """Positions a step."""
     pool_positions: int = POOL_POSITIONS
@@ -92,26 +93,31 @@ class TrainingOptions:
     def check(self) -> None:
         """Raises ValueError in words for options that make no sense."""
         if not self.data:
-            raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
+            raise OptionError("`data`: no file is named; name at least one hcpe, hcpe3 or psv file", "data")
         if both := learnt_and_judged(self.data, self.valid):
             raise ValueError(f"{both}: both to learn from and held out (or a copy); a test on it would say nothing")
         require_utf8(self.output)
         if self.resume and self.overwrite:
-            raise ValueError("--resume goes on with a run and --overwrite removes it: choose one")
+            raise OptionError("`resume` continues a run and `overwrite` removes it; choose one", "resume", "overwrite")
         if self.fit_scale and self.cp_per_logit != CP_PER_LOGIT:
-            raise ValueError(f"--cp-per-logit {self.cp_per_logit}: --fit-scale finds that scale itself; choose one")
+            raise OptionError(
+                f"`cp_per_logit` {self.cp_per_logit}: `fit_scale` finds this scale; choose one",
+                "cp_per_logit",
+                "fit_scale",
+            )
         self.optimiser.check()
-        for name, weight in (("lambda", self.lambda_), ("lambda-end", self.lambda_end)):
+        for name in ("lambda_", "lambda_end"):
+            weight = getattr(self, name)
             if weight is not None and not 0 <= weight <= 1:
-                raise ValueError(f"--{name} {weight}: a weight from 0 (results) to 1 (scores) is needed")
+                raise OptionError(f"`{name}` {weight}: must be from 0 (results) to 1 (scores)", name)
         check_numbers(self, "epochs", "batch_size", "pool_positions", "max_steps")
         check_numbers(self, "threads", most=MOST_AT_ONCE)
         for name in ("save_minutes", "cp_per_logit", "net_cp_per_logit"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
-                raise ValueError(f"--{name.replace('_', '-')} {value}: must be more than 0")
+                raise OptionError(f"`{name}` {value}: must be more than 0", name)
         if not 0 <= self.seed < 1 << 64:
-            raise ValueError(f"--seed {self.seed}: a whole number from 0 to 2^64 - 1 is needed")
+            raise OptionError(f"`seed` {self.seed}: must be a whole number from 0 to 2^64 - 1", "seed")
 
     @property
     def kind(self) -> str:
@@ -164,13 +170,13 @@ class ValueTraining(TrainingOptions):
         try:
             torch.device(self.device)
         except RuntimeError:
-            raise ValueError(f"--device {self.device}: choose cpu or cuda") from None
+            raise OptionError(f"`device` {self.device}: must be cpu or cuda", "device") from None
         if self.device == "cuda" and not torch.cuda.is_available():
-            raise ValueError(
-                "--device cuda: PyTorch finds no GPU here; leave the option out, or install its CUDA build"
+            raise OptionError(
+                "`device` cuda: PyTorch finds no GPU here; leave the option out, or install its CUDA build", "device"
             )
         if self.error_exponent is not None and not 1 <= self.error_exponent <= 10:
-            raise ValueError(f"--error-exponent {self.error_exponent}: a power from 1 to 10 is needed")
+            raise OptionError(f"`error_exponent` {self.error_exponent}: must be from 1 to 10", "error_exponent")
 
     @property
     def kind(self) -> str:

@@ -1,40 +1,78 @@
-"""What a training run tells its user beside its progress: what it begins with, what came of it, what to do next."""
+"""The lines that a training run prints before its first step and after its last one."""
 
 from __future__ import annotations
 
 import math
-import shlex
-import sys
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from lite.amounts import amount
+from lite.records.file import Refusals
+from lite.records.reader import Reader
+from lite.training.folder import RunFolder
 from lite.training.optimiser import highest_rate, rate_at
-from lite.workers import join_workers
-
-if TYPE_CHECKING:
-    from lite.records.reader import Reader
-    from lite.training.run import Run
+from lite.training.options import TrainingOptions
 
 FEW_STEPS = 300
-"""A run of fewer teaches a network little more than which side is to move."""
+"""A run with fewer steps teaches a network little more than which side is to move."""
 ENOUGH_STEPS = 1000
 CHANCE = 0.52
-"""A held-out accuracy below this is that of a coin."""
+"""Held-out accuracy below which a network is no better than chance."""
 
 
-def introduction(run: Run) -> Iterator[str]:
-    """What a run says before its first step."""
-    options, device = run.options, next(run.model.parameters()).device
+@dataclass(frozen=True)
+class Facts:
+    """Facts about a training run that its lines report."""
+
+    options: TrainingOptions
+    folder: RunFolder
+    reader: Reader
+    step: int
+    """Steps taken so far."""
+    steps: int
+    """Steps of the whole run."""
+    steps_an_epoch: int
+    parameters: int
+    """Number of the network's parameters."""
+    cp_per_logit: float
+    """Scale of the scores."""
+    processes: int
+    """Processes that train together."""
+    gpu: str
+    """Name of the GPU that trains; empty on a CPU."""
+    initial: dict[str, str] | None
+    """{file, sha256} of the network that the run started from."""
+    extended: list[dict[str, int]]
+    """{step, epochs}: where the run was extended, and its epochs until then."""
+    lost: Refusals
+    """Records that opening the files has refused."""
+    forgotten: str
+    """Reason why the best network is chosen anew; empty if it is not."""
+    best: dict[str, Any] | None
+    """{epoch, step, loss} of the best network on held-out games."""
+    last_valid: dict[str, Any]
+    """Held-out figures of the last network; empty if there are none."""
+
+
+def gpu_name(model: torch.nn.Module) -> str:
+    """Return the name of the GPU that holds a model; empty if it lies in main memory."""
+    device = next(model.parameters()).device
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else ""
+
+
+def introduction(run: Facts) -> Iterator[str]:
+    """Yield the lines before the first step."""
+    options = run.options
     yield (
         f"{amount(run.reader.positions, 'position')}, {amount(run.steps, 'step')}, "
-        f"{sum(p.numel() for p in run.model.parameters()):,} parameters, {run.cp_per_logit:.0f} cp per logit"
+        f"{run.parameters:,} parameters, {run.cp_per_logit:.0f} cp per logit"
         + ("" if options.net_cp_per_logit is None else f", the network's {options.net_cp_per_logit:.0f}")
-        + ("" if run.workers.size == 1 else f", {run.workers.size} processes")
-        + (f", on {torch.cuda.get_device_name(device)}" if device.type == "cuda" else "")
+        + ("" if run.processes == 1 else f", {run.processes} processes")
+        + (f", on {run.gpu}" if run.gpu else "")
     )
     if run.initial:
         yield f"starts from {options.init_from}, sha256 {run.initial['sha256'][:16]}"
@@ -60,12 +98,15 @@ def introduction(run: Run) -> Iterator[str]:
 
 
 def refused_while_reading(reader: Reader) -> str:
-    """What it says once of records that opening their files did not tell of; empty where there are none."""
+    """Return the line about records that were refused after their files had been opened; empty if there are none."""
     return f"left out: {reader.refusals}" if reader.refusals.refused > reader.lost.refused else ""
 
 
-def conclusion(run: Run, speed: float, waiting: float) -> Iterator[str]:
-    """What it says once trained, at so many positions a second and with this share of the time waiting for records."""
+def conclusion(run: Facts, speed: float, waiting: float) -> Iterator[str]:
+    """Yield the lines after the last step.
+
+    `speed` is in positions per second, `waiting` the share of the time that steps waited for records.
+    """
     yield (
         f"{run.folder.network}: trained, {speed:,.0f} positions/s, {100 * waiting:.0f} % of the time waiting for "
         f"records"
@@ -85,25 +126,15 @@ def conclusion(run: Run, speed: float, waiting: float) -> Iterator[str]:
     if run.steps < FEW_STEPS:
         yield f"warning: {amount(run.steps, 'step')} can teach little{found}. {_more_steps(run)}"
     elif accuracy is not None and accuracy < CHANCE:
-        yield f"warning: nothing was learnt{found}. Lower --learning-rate, or look at the data: liteshogi stat"
+        yield f"warning: nothing was learnt{found}. Lower the learning rate, or look at the data"
 
 
-def _more_steps(run: Run) -> str:
-    """How to take enough steps: in smaller batches, then in more epochs; or with more games."""
+def _more_steps(run: Facts) -> str:
+    """Return advice on how to take enough steps: smaller batches, then more epochs; or more games."""
     options = run.options
     positions = min(options.batch_size, run.reader.positions) * run.steps
     batch_size = max(32, 1 << int(math.log2(max(positions / ENOUGH_STEPS, 1))))
     if batch_size < min(options.batch_size, run.reader.positions):
         steps = run.reader.positions // batch_size * options.epochs
-        return f"Take more games, or --batch-size {batch_size}, which makes {amount(steps, 'step')}"
-    return f"Take more games, or --epochs {math.ceil(ENOUGH_STEPS / run.steps_an_epoch)}"
-
-
-def how_to_resume() -> str:
-    """The command that goes on; other verbs that train find their own unfinished runs."""
-    verb = sys.argv[1] if len(sys.argv) > 1 else ""
-    words = [word for word in sys.argv[1:] if word != "--overwrite"]  # the run that it was about is gone
-    resumes = verb in ("compare", "loop")
-    command = shlex.join(words) if verb == "train" or resumes else "train ..."
-    program = "torchrun ... -m liteshogi" if join_workers().size > 1 else "liteshogi"
-    return f"go on with: {program} {command}" + ("" if "--resume" in words or resumes else " --resume")
+        return f"Take more games, or a batch size of {batch_size}, which makes {amount(steps, 'step')}"
+    return f"Take more games, or {math.ceil(ENOUGH_STEPS / run.steps_an_epoch)} epochs"

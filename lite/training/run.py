@@ -47,15 +47,16 @@ from lite.training.memory import (
 )
 from lite.training.optimiser import WeightAverage, make_optimiser, rate_at
 from lite.training.options import TrainingOptions, difference, rated
-from lite.training.remarks import conclusion, how_to_resume, introduction, refused_while_reading
+from lite.training.remarks import Facts, conclusion, gpu_name, introduction, refused_while_reading
 from lite.training.targets import blend, fit_cp_per_logit, lambda_at
 from lite.workers import join_workers
 from search.system.files import write_atomically
 from search.system.interrupt import interrupt_flag
 from search.system.metadata import json_bytes
+from search.system.options import OptionError
 
 FIT_POSITIONS = 1_000_000
-"""Positions that `--fit-scale` looks at: more would not move the third digit."""
+"""Positions that `fit_scale` looks at: more would not move the third digit."""
 
 
 class Run:
@@ -91,8 +92,11 @@ class Run:
         options = self.options
         goes_on = self.folder.state.exists()  # a network may be there without its state, which takes more room
         if not options.resume and not options.overwrite and (goes_on or self.folder.network.exists()):
-            remedy = "--resume to go on with it or " * goes_on + "--overwrite to begin anew"
-            raise ValueError(f"{options.output}: a run is there; add {remedy}, or choose another -o")
+            fields = ("output", "resume", "overwrite") if goes_on else ("output", "overwrite")
+            remedy = "`resume` to resume it, " * goes_on + "`overwrite` to replace it"
+            raise OptionError(
+                f"`output` {options.output}: holds a run; add {remedy}, or choose another folder", *fields
+            )
         keep_freed_memory()
         torch.set_num_threads(options.threads)
         torch.manual_seed(options.seed)
@@ -211,7 +215,9 @@ class Run:
         other: Any = self.load_network(path)
         if other.config != self.model.config:
             theirs, ours = (json.dumps(config) for config in (other.config, self.model.config))
-            raise ValueError(f"--init-from {path}: it holds a network of {theirs}, and this run trains one of {ours}")
+            raise OptionError(
+                f"`init_from` {path}: holds a network of {theirs}, and this run trains one of {ours}", "init_from"
+            )
         self.model.load_state_dict(other.state_dict())
         self.initial = {"file": path.name, "sha256": sha256_of(path)}
 
@@ -226,14 +232,17 @@ class Run:
                 break
         self.reader.load_state_dict(self._reader_state)
         if positions and not any(map(len, scores)):
-            raise ValueError(
-                f"{self.options.data[0]}: no position has a game behind it, and a scale is fitted to how games ended: "
-                "leave --fit-scale out"
+            raise OptionError(
+                f"`fit_scale` {self.options.data[0]}: no position comes from a game, and the scale is fitted to the "
+                "results of games; leave it out",
+                "fit_scale",
             )
         try:
             return fit_cp_per_logit(np.concatenate(scores), np.concatenate(results))
         except ValueError as error:
-            raise ValueError(f"{self.options.data[0]}: {error}") from None
+            raise OptionError(
+                f"`fit_scale` {self.options.data[0]}: {error}; set `cp_per_logit` instead", "fit_scale", "cp_per_logit"
+            ) from None
 
     @property
     def last_valid(self) -> dict[str, Any]:
@@ -341,7 +350,7 @@ class Run:
                 raise ValueError(f"it was {how} {difference(name, before[name], value)}; resume it with that")
 
     def _began_from(self, initial: dict[str, str] | None) -> bool:
-        """Whether `--init-from` holds the network of that digest, wherever it may lie by now."""
+        """Whether `init_from` holds the network of that digest, wherever it may lie by now."""
         path = self.options.init_from
         return path is not None and initial is not None and initial["sha256"] == sha256_of(_network_file(path))
 
@@ -407,8 +416,8 @@ class Run:
         try:
             if self.step >= self.steps:
                 self._progress().say(
-                    f"{self.folder.network}: finished, {self.step} of {self.steps} steps; --epochs with more than "
-                    f"{self.options.epochs} goes on from here"
+                    f"{self.folder.network}: finished, {self.step} of {self.steps} steps; more than "
+                    f"{self.options.epochs} epochs would extend it"
                 )
             else:
                 with full_gpu_in_words(self.options.batch_size):
@@ -422,7 +431,7 @@ class Run:
         options = self.options
         log = RunLog(self.folder if self.workers.first else None, self.step if options.resume else None)
         progress = self._progress()
-        for line in introduction(self):
+        for line in introduction(self._facts()):
             progress.say(line)
         log.write("start", self.step, {"options": options.fixed_options(), "cp_per_logit": self.cp_per_logit})
         begun, saved, trained = self.step, time.monotonic(), 0
@@ -462,13 +471,13 @@ class Run:
                     self.save()
                     saved = time.monotonic()
                 if stop and self.step < self.steps:
-                    progress.say(f"stopped at step {self.step} of {self.steps}, saved; {how_to_resume()}")
+                    progress.say(f"stopped at step {self.step} of {self.steps}, saved")
                     break
         for line in filter(None, (refused_while_reading(self.reader), self.untested)):
             progress.say(line)
         if self.step == self.steps:
             speed = progress.positions_per_second(trained)
-            for line in conclusion(self, speed, self.waited / progress.seconds()):
+            for line in conclusion(self._facts(), speed, self.waited / progress.seconds()):
                 progress.say(line)
         if ended:
             self.workers.meet()  # the first to end ends the others, which may be writing
@@ -489,6 +498,26 @@ class Run:
         if self.workers.first:
             self.save_network(path, self._provenance(kept))
 
+    def _facts(self) -> Facts:
+        return Facts(
+            options=self.options,
+            folder=self.folder,
+            reader=self.reader,
+            step=self.step,
+            steps=self.steps,
+            steps_an_epoch=self.steps_an_epoch,
+            parameters=sum(parameter.numel() for parameter in self.model.parameters()),
+            cp_per_logit=self.cp_per_logit,
+            processes=self.workers.size,
+            gpu=gpu_name(self.model),
+            initial=self.initial,
+            extended=self.extended,
+            lost=self.lost,
+            forgotten=self.forgotten,
+            best=self.best,
+            last_valid=self.last_valid,
+        )
+
     def _progress(self) -> Progress:
         return Progress(self.steps, self.step, silent=not self.workers.first)
 
@@ -496,11 +525,12 @@ class Run:
         """Names the batch; the state on disk stays as last saved, the weights of this moment are still finite."""
         epoch, place = divmod(self.step, self.steps_an_epoch)
         scores, results = batch.score.astype(np.int64), batch.result
-        saved = f", or --resume from the last saved state in {self.options.output}" * self.folder.state.is_file()
-        raise ValueError(
+        saved = f", or resume from the last saved state in {self.options.output}" * self.folder.state.is_file()
+        raise OptionError(
             f"{what} in epoch {epoch + 1}, batch {place + 1} (step {self.step + 1}; scores {scores.min()}.."
             f"{scores.max()}, results {results.min()}..{results.max()}): stopped before the weights were touched. "
-            f"Lower --learning-rate, or look at the data with `liteshogi stat`; then train again{saved}"
+            f"Lower `learning_rate`, or look at the data; then train again{saved}",
+            "learning_rate",
         )
 
 

@@ -76,9 +76,9 @@ def fit_cp_per_logit(score: np.ndarray, result: np.ndarray) -> float:
     use = (np.abs(score.astype(np.int64)) < MATE_SCORE) & (score != 0)
     x, y = score[use].astype(np.float64) / 1000, result[use].astype(np.float64)
     if len(x) < 2:
-        raise ValueError("no scores to fit a scale to: leave --fit-scale out")
+        raise ValueError("no scores to fit a scale to")
     if (x * (y - 0.5) > 0).all():  # the steeper, the better, without end
-        raise ValueError("each score foretells its result, so no scale fits: give --cp-per-logit, not --fit-scale")
+        raise ValueError("every score predicts its result, so no scale fits")
     slope = 0.0
     # From 0 no step overshoots: with all x made positive the gradient is convex above 0 and concave below.
     for _ in range(100):
@@ -92,6 +92,6 @@ def fit_cp_per_logit(score: np.ndarray, result: np.ndarray) -> float:
     if abs(change) >= 1e-10 or not 1000 / most <= slope <= 1000 / least:
         raise ValueError(
             f"scores and results disagree: no scale from {least:.0f} to {most:.0f} cp per logit fits (slope "
-            f"{slope:.3g} per 1000 cp): are the scores the mover's? If so, give --cp-per-logit, not --fit-scale"
+            f"{slope:.3g} per 1000 cp): check that the scores are the mover's"
         )
     return float(1000 / slope)

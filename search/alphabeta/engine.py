@@ -93,12 +93,14 @@ class AlphaBetaEngine(Engine):
         for thread in self._threads:
             thread.use_table(table)
 
-    def set_network(self, network: EvalNetwork | PathLike, fv_scale: int | None = None) -> None:
-        """Use another network; `fv_scale` is the divisor of an nn.bin.
+    def set_network(
+        self, network: EvalNetwork | PathLike, fv_scale: int | None = None, architecture: str | None = None
+    ) -> None:
+        """Use another network; `fv_scale` is the divisor of an nn.bin, `architecture` YaneuraOu's name of it.
 
         Raises OSError or ValueError if it cannot be read, MemoryError if it does not fit; then the old network stays.
         """
-        network = network if isinstance(network, EvalNetwork) else load_network(network, fv_scale)
+        network = network if isinstance(network, EvalNetwork) else load_network(network, fv_scale, architecture)
         sums = [Accumulators(network) for _ in self._threads]
         self.network = network
         for thread, accumulators in zip(self._threads, sums, strict=True):

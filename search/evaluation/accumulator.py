@@ -15,10 +15,20 @@ from numba import types
 
 from search.compiling.jit import jit
 from search.evaluation.draw_value import log_of_rate, steps_of, weigh_draw
-from search.evaluation.kernels import activate, activate_squared, affine, affine_clipped, sum_rows
+from search.evaluation.kernels import (
+    activate,
+    activate_pairwise,
+    activate_squared,
+    affine,
+    affine_clipped,
+    affine_narrow,
+    square_and_clip,
+    sum_rows,
+)
 from search.evaluation.network import MAX_LAYER, MAX_LAYERS, SCORE_SHIFT, EvalNetwork
 from search.evaluation.network_record import network_record
 from search.evaluation.output_buckets import bucket_of_position
+from search.evaluation.stacks import stack_of_position
 from search.primitives.bits import popcount, trailing_zeros
 from search.primitives.llvm import make_load, make_store
 from search.primitives.memory import CACHE_LINE, aligned_zeros, load_word, new_record, record_dtype, store_word
@@ -48,6 +58,7 @@ accumulator_dtype = record_dtype(
     [
         ("sums", np.uint64),  # address of int16 [SLOTS][2][width]
         ("inputs", np.uint64),  # address of u8: the first layer's inputs
+        ("hidden_sums", np.uint64),  # address of int32: the first hidden layer's sums
         ("hidden", np.uint64, MAX_LAYERS),  # addresses of u8: a layer's inputs
         ("outputs", np.uint64),  # address of int32: the output layer's sums
         ("added_list", np.uint64),  # address of uint64 [LIST]: addresses of rows
@@ -75,7 +86,7 @@ class Accumulators:
         widest = net.perspectives * net.view_inputs
         sums = aligned_zeros(SLOTS * 2 * net.width, np.int16)
         lists = aligned_zeros(2 * LIST, np.uint64)
-        scratch = aligned_zeros(widest + (MAX_LAYERS + 4) * MAX_LAYER, np.uint8)
+        scratch = aligned_zeros(widest + (2 * MAX_LAYERS + 8) * MAX_LAYER, np.uint8)
         kept_bytes = 2 * net.width + 2 * CACHE_LINE
         kept = aligned_zeros((2 * (SQUARES + 1) + 1) * kept_bytes, np.uint8).reshape(-1, kept_bytes)
         bias = ctypes.string_at(int(self.network["bias"]), 2 * net.width)  # its lanes in the record's order
@@ -87,8 +98,9 @@ class Accumulators:
         record["added_list"], record["removed_list"] = lists.ctypes.data, lists.ctypes.data + 8 * LIST
         record["inputs"] = scratch.ctypes.data
         record["outputs"] = scratch.ctypes.data + widest
+        record["hidden_sums"] = scratch.ctypes.data + widest + 4 * MAX_LAYER
         for index in range(MAX_LAYERS):
-            record["hidden"][index] = scratch.ctypes.data + widest + (4 + index) * MAX_LAYER
+            record["hidden"][index] = scratch.ctypes.data + widest + (8 + 2 * index) * MAX_LAYER
         record["kept"], record["empty"] = kept.ctypes.data, kept[-1].ctypes.data
         record["kept_bytes"] = kept_bytes
         record["width_bytes"] = 2 * net.width
@@ -133,21 +145,33 @@ def _king_offset(pos, net, perspective):
 
 
 @jit
-def _list_row(net, rows, count, perspective, code, king_offset):
-    """Put a code's row on a list if it has one; the new length."""
-    offset = np.int64(_load_int32(net.code_offsets, perspective * (CODES + 1) + code))
+def _code_map(perspective, king_offset):
+    """Return where the map from codes to rows begins, for an own king with this offset."""
+    return (2 * perspective + (king_offset & 1)) * (CODES + 1)
+
+
+@jit
+def _block(net, king_offset):
+    """Return the address of the rows of an own king with this offset."""
+    return net.rows + np.uint64(king_offset & ~1)
+
+
+@jit
+def _list_row(net, rows, count, code_map, code, block):
+    """Put a code's row on a list if it has one; return the new length."""
+    offset = np.int64(_load_int32(net.code_offsets, code_map + code))
     if offset < 0:
         return count
-    _store_address(rows, count, net.rows + np.uint64(offset + king_offset))
+    _store_address(rows, count, block + np.uint64(offset))
     return count + 1
 
 
 @jit
-def _list_hand(net, rows, count, perspective, colour, kind, fewer, more, king_offset):
-    """Put on a list the rows that a hand of `more` of a kind has and one of `fewer` has not; the new length."""
+def _list_hand(net, rows, count, code_map, colour, kind, fewer, more, block):
+    """Put on a list the rows that a hand of `more` of a kind has and one of `fewer` has not; return the new length."""
     first = HAND_CODES + colour * HAND_SLOTS + HAND_OFFSET[kind]
     for nth in range(fewer, more):
-        count = _list_row(net, rows, count, perspective, first + nth, king_offset)
+        count = _list_row(net, rows, count, code_map, first + nth, block)
     return count
 
 
@@ -183,6 +207,7 @@ def refresh(pos, accumulators, net, perspective):
     width_bytes, placement = np.uint64(accumulators.width_bytes), np.uint64(pos.board.ctypes.data)
     known = entry if _distance(placement, entry + width_bytes) <= FAR else accumulators.empty
     past_snapshot, snapshot = known + width_bytes, entry + width_bytes
+    code_map, block = _code_map(perspective, king_offset), _block(net, king_offset)
     added, removed = accumulators.added_list, accumulators.removed_list
     added_count, removed_count = np.int64(0), np.int64(0)
     men = np.int64(load_word(past_snapshot + _MEN_PLACE))
@@ -200,20 +225,18 @@ def refresh(pos, accumulators, net, perspective):
                 men += _is_man(new) - _is_man(old)
                 if old != EMPTY:
                     code = old * SQUARES + index
-                    removed_count = _list_row(net, removed, removed_count, perspective, code, king_offset)
+                    removed_count = _list_row(net, removed, removed_count, code_map, code, block)
                 if new != EMPTY:
                     code = new * SQUARES + index
-                    added_count = _list_row(net, added, added_count, perspective, code, king_offset)
+                    added_count = _list_row(net, added, added_count, code_map, code, block)
             elif index < SQUARES + 2 * HAND_KINDS:
                 men += new - old
                 colour, kind = (index - SQUARES) // HAND_KINDS, (index - SQUARES) % HAND_KINDS
-                added_count = _list_hand(net, added, added_count, perspective, colour, kind, old, new, king_offset)
-                removed_count = _list_hand(
-                    net, removed, removed_count, perspective, colour, kind, new, old, king_offset
-                )
+                added_count = _list_hand(net, added, added_count, code_map, colour, kind, old, new, block)
+                removed_count = _list_hand(net, removed, removed_count, code_map, colour, kind, new, old, block)
     store_word(snapshot + _MEN_PLACE, np.uint64(men))
     if net.missing_row >= 0:
-        row, missing = net.rows + np.uint64(net.missing_row + king_offset), _MEN - men
+        row, missing = block + np.uint64(net.missing_row), _MEN - men
         summed = np.int64(load_word(past_snapshot + _MISSING_PLACE))
         for _ in range(summed, missing):
             _store_address(added, added_count, row)
@@ -244,13 +267,14 @@ def update(pos, accumulators, net, perspective):
             accumulators.keys[source, perspective] == pos.keys[ply - back]
             and accumulators.king_offsets[source, perspective] == king_offset
         ):
+            code_map, block = _code_map(perspective, king_offset), _block(net, king_offset)
             added, removed = np.int64(0), np.int64(0)
             for step in range(ply - back + 1, ply + 1):
                 for change in range(2):
                     code = np.int64(pos.removed[step, change])
-                    removed = _list_row(net, accumulators.removed_list, removed, perspective, code, king_offset)
+                    removed = _list_row(net, accumulators.removed_list, removed, code_map, code, block)
                     code = np.int64(pos.added[step, change])
-                    added = _list_row(net, accumulators.added_list, added, perspective, code, king_offset)
+                    added = _list_row(net, accumulators.added_list, added, code_map, code, block)
             sum_rows(
                 sums_address(accumulators, slot, perspective),
                 sums_address(accumulators, source, perspective),
@@ -269,6 +293,9 @@ def update(pos, accumulators, net, perspective):
 
 @jit
 def _activate_view(sums, extra, net, inputs):
+    if net.pairwise != 0:
+        activate_pairwise(sums, extra, net.wrapped_bits, net.input_shift, inputs, net.width)
+        return
     if net.square_offset != 0:
         activate(sums, extra, net.input_shift, inputs, net.width)
     if net.square_offset >= 0:
@@ -277,7 +304,10 @@ def _activate_view(sums, extra, net, inputs):
 
 @jit
 def forward(pos, accumulators, net):
-    """Raw value output (int64) from sums that are up to date; the draw output goes to `accumulators.draw_output`."""
+    """Return the raw value output (int64) from sums that are up to date.
+
+    The draw output goes to `accumulators.draw_output`.
+    """
     mover = np.int64(pos.turn)
     slot = np.int64(pos.ply) & (SLOTS - 1)
     extra = net.check_row if in_check(pos) else net.zero_row
@@ -286,21 +316,43 @@ def forward(pos, accumulators, net):
     if net.perspectives == 2:
         other = sums_address(accumulators, slot, 1 - mover)
         _activate_view(other, net.zero_row, net, inputs + np.uint64(net.view_inputs))
-    last = net.layer_count - 1
-    for layer in range(last):
+    stack = np.int64(0)
+    if net.stacks != 1:
+        stack = stack_of_position(pos, net)
+    first, last, direct = np.int64(0), net.layer_count - 1, np.int64(0)
+    if net.squares_hidden != 0:
+        sums, target = accumulators.hidden_sums, accumulators.hidden[0]
+        weights, biases = _stack_layer(net, stack, 0)
+        if net.narrow != 0:
+            affine_narrow(inputs, net.inputs[0], weights, biases, sums)
+        else:
+            affine(inputs, net.inputs[0], weights, biases, net.outputs[0], sums)
+        square_and_clip(sums, net.outputs[0], net.shifts[0], target)
+        if net.shortcut >= 0:
+            direct = np.int64(_load_int32(sums, net.shortcut))
+        inputs, first = target, np.int64(1)
+    for layer in range(first, last):
         target = accumulators.hidden[layer]
+        weights, biases = _stack_layer(net, stack, layer)
         affine_clipped(
-            inputs, net.inputs[layer], net.weights[layer], net.biases[layer], net.outputs[layer], net.shifts[layer],
-            target,
+            inputs, net.inputs[layer], weights, biases, net.outputs[layer], net.shifts[layer], target
         )  # fmt: skip
         inputs = target
-    affine(inputs, net.inputs[last], net.weights[last], net.biases[last], net.outputs[last], accumulators.outputs)
+    weights, biases = _stack_layer(net, stack, last)
+    affine(inputs, net.inputs[last], weights, biases, net.outputs[last], accumulators.outputs)
     value = np.int64(0)
     if net.buckets != 1:
         value = bucket_of_position(pos, net.buckets) * (1 + net.has_draw)
     if net.has_draw != 0:
         accumulators.draw_output = np.int64(_load_int32(accumulators.outputs, value + 1))
-    return np.int64(_load_int32(accumulators.outputs, value))
+    return np.int64(np.int32(np.int64(_load_int32(accumulators.outputs, value)) + direct))
+
+
+@jit
+def _stack_layer(net, stack, layer):
+    """Return the addresses of a layer's weights and biases in a stack."""
+    weights = net.weights[layer] + np.uint64(stack * net.weight_bytes[layer])
+    return weights, net.biases[layer] + np.uint64(stack * net.bias_bytes[layer])
 
 
 @jit

@@ -22,14 +22,16 @@ import numpy as np
 
 from search.compiling.jit import KERNEL, jit
 from search.evaluation.accumulator import Accumulators, forward, refresh, reset_accumulators, update
-from search.evaluation.feature_sets import FeatureSet, feature_set
-from search.evaluation.network import CLIPPED, DUAL, EvalNetwork, Layer
+from search.evaluation.feature_sets import BONA_END, FeatureSet, feature_set
+from search.evaluation.network import CLIPPED, PAIRWISE, EvalNetwork, Layer, Shards, view_inputs
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import DEFAULT, network_file
+from search.evaluation.stacks import PROGRESS, make_stacks
 from search.rules.movegen import list_moves
 from search.rules.play import set_game, split_moves
 from search.rules.position import do_move, new_position, undo_move
 from search.rules.sfen import position_from_sfen
+from search.rules.shogi import SQUARES
 from search.system.bounds import check_number
 from search.system.metadata import parse_json
 
@@ -128,19 +130,45 @@ def random_network(
     outputs: tuple[str, ...] = ("value",),
     activation: str = CLIPPED,
     buckets: int = 1,
+    *,
+    stacks: tuple[str, ...] = (),
+    hidden_squares: bool = False,
+    shortcut: bool = False,
+    shards: Shards | None = None,
 ) -> EvalNetwork:
-    """A network of given dimensions with random weights, the same at every call."""
+    """Return a network of given dimensions with random weights, the same at every call.
+
+    `hidden` has the outputs of the hidden layers, the shortcut included; `stacks` has tokens of `stacks.STACK_TOKENS`.
+    """
     generator = np.random.default_rng(1)
     chosen = feature_set(features) if isinstance(features, str) else features
     rows = generator.integers(-30, 31, (chosen.rows, width), np.int16)
-    layers, inputs = [], width * perspectives * (2 if activation == DUAL else 1)
-    for count, shift in (*((size, 6) for size in hidden), (buckets * len(outputs), 0)):
-        weight = generator.integers(-40, 41, (count, inputs), np.int8)
-        layers.append(Layer(weight, generator.integers(-500, 501, count, np.int32), shift))
-        inputs = count
+    progress = None
+    if any(token in PROGRESS for token in stacks):
+        progress = generator.integers(-40000, 40001, (SQUARES, BONA_END), np.int32)
+    axes = make_stacks(stacks, progress)
+    stacked = () if axes.count == 1 else (axes.count,)
+    layers, inputs = [], perspectives * view_inputs(width, activation)
+    for number, (count, shift) in enumerate((*((size, 6) for size in hidden), (buckets * len(outputs), 0))):
+        weight = generator.integers(-40, 41, (*stacked, count, inputs), np.int8)
+        layers.append(Layer(weight, generator.integers(-500, 501, (*stacked, count), np.int32), shift))
+        inputs = count if number else (count - shortcut) * (2 if hidden_squares else 1)
     bias = generator.integers(0, 64, width, np.int16)
-    parts = (chosen, rows, bias, tuple(layers), perspectives)
-    return EvalNetwork(*parts, outputs=outputs, activation=activation, buckets=buckets)
+    return EvalNetwork(
+        chosen,
+        rows,
+        bias,
+        tuple(layers),
+        perspectives,
+        outputs=outputs,
+        activation=activation,
+        buckets=buckets,
+        sum_bits=15 if activation == PAIRWISE else 16,
+        hidden_squares=hidden_squares,
+        shortcut=shortcut,
+        shards=shards,
+        stacks=axes,
+    )
 
 
 @jit
@@ -178,12 +206,12 @@ def measure(net: EvalNetwork, games: Games, runs: int = 7) -> dict[str, Any]:
             if run:  # the first turn warms the caches
                 times[part].append((time.thread_time_ns() - before) / games.plies)
     play, updated, evaluated, refreshed = (statistics.median(part) for part in times)
-    hidden = "-".join(str(len(layer.bias)) for layer in net.layers[:-1])
+    hidden = "-".join(map(str, net.hidden))
     return {
         "update_ns": round(updated - play, 1),
         "forward_ns": round(evaluated - updated, 1),
         "refresh_ns": round(refreshed - play, 1),
-        "network": f"{net.feature_set.name} {net.width}x{net.perspectives}-{hidden}",
+        "network": " ".join((f"{net.feature_set.name} {net.width}x{net.perspectives}-{hidden}", *net.stacks.tokens)),
     }
 
 

@@ -8,20 +8,22 @@ from search.primitives.llvm import constant, external, i8, i16, i32, load, splat
 
 PARTS = 2
 """Vectors that hold the 16 int32 sums of a block."""
-UNROLL = 2
-"""Groups of inputs in flight: of a pair of blocks, eight registers of sums; more than 16 there are not."""
+UNROLL = LONG_UNROLL = 2
+"""Groups of inputs in flight: eight of 16 registers hold the sums of a pair of blocks."""
 SPARSE_INPUTS = 256
-"""Inputs from which a layer skips groups of zeros."""
+"""Inputs from which on a layer skips groups of zeros."""
+WIDEST_TILE = 4
+"""Blocks of 32 int16 lanes that are summed in registers."""
 
 
 def spread(builder: Any, inputs: Any, count: int) -> list[Any]:
-    """For each of `count` groups of four u8 inputs from an address on, int32 lanes full of them."""
+    """Return a vector of int32 lanes filled with each of `count` groups of four u8 inputs."""
     return [splat(builder, load(builder, inputs, 4 * group, i32), 8) for group in range(count)]
 
 
 def dot(builder: Any, sums: Any, inputs: Any, weights: Any) -> list[Any]:
-    """The 16 int32 sums (PARTS vectors) plus, for each output, the product of four u8 inputs (of `spread`)
-    with its four int8 weights (an address of 64 bytes)."""
+    """Return sums (int32 vectors) plus, for each output, the product of four u8 inputs (from `spread`) with its four
+    int8 weights (an address)."""
     bytes_, pairs, fours = vector(i8, 32), vector(i16, 16), vector(i32, 8)
     multiply = external(builder, "llvm.x86.avx2.pmadd.ub.sw", pairs, [bytes_, bytes_])
     widen = external(builder, "llvm.x86.avx2.pmadd.wd", fours, [pairs, pairs])

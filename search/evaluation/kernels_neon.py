@@ -8,20 +8,22 @@ from search.primitives.llvm import external, i8, i32, load, splat, vector
 
 PARTS = 4
 """Vectors that hold the 16 int32 sums of a block."""
-UNROLL = 2
-"""Groups of inputs in flight: of a pair of blocks, 16 registers of sums; there are 32."""
+UNROLL = LONG_UNROLL = 2
+"""Groups of inputs in flight: 16 of 32 registers hold the sums of a pair of blocks."""
 SPARSE_INPUTS = 1 << 31
 """No layer skips groups of zeros: ARM has no instruction that makes a mask of a vector's zeros."""
+WIDEST_TILE = 4
+"""Blocks of 32 int16 lanes that are summed in registers."""
 
 
 def spread(builder: Any, inputs: Any, count: int) -> list[Any]:
-    """For each of `count` groups of four u8 inputs from an address on, int32 lanes full of them."""
+    """Return a vector of int32 lanes filled with each of `count` groups of four u8 inputs."""
     return [splat(builder, load(builder, inputs, 4 * group, i32), 4) for group in range(count)]
 
 
 def dot(builder: Any, sums: Any, inputs: Any, weights: Any) -> list[Any]:
-    """The 16 int32 sums (PARTS vectors) plus, for each output, the product of four u8 inputs (of `spread`)
-    with its four int8 weights (an address of 64 bytes). Inputs up to 127 are the same number as signed bytes."""
+    """Return sums (int32 vectors) plus, for each output, the product of four u8 inputs (from `spread`) with its four
+    int8 weights (an address). Inputs up to 127 are the same number as signed bytes."""
     bytes_, fours = vector(i8, 16), vector(i32, 4)
     function = external(builder, "llvm.aarch64.neon.sdot.v4i32.v16i8", fours, [fours, bytes_, bytes_])
     four = builder.bitcast(inputs, bytes_)

@@ -1,4 +1,4 @@
-"""Kernels as plain loops over memory, for any CPU; the others are measured against them."""
+"""Kernels as plain loops over memory, for any CPU; the reference of the other kernels' speed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from search.compiling.jit import jit
 from search.primitives.llvm import make_load, make_store
 
 OUTPUTS = 16
-
+NARROW_OUTPUTS = 8
+SKIPS_ZEROS = False
+"""Whether the order of a layer's inputs matters for its time."""
 
 _load_int8, _load_uint8 = make_load(types.int8, 8), make_load(types.uint8, 8)
 _load_int16, _load_int32, _load_address = (
@@ -63,6 +65,31 @@ def activate_squared(source, extra, shift, target, width):
 
 
 @jit
+def activate_pairwise(source, extra, wrapped, shift, target, width):
+    """See `search.evaluation.kernels`."""
+    half = width // 2
+    for lane in range(half):
+        first = _wrapped(source, extra, wrapped, shift, lane)
+        _store_uint8(target, lane, np.uint8((first * _wrapped(source, extra, wrapped, shift, half + lane)) >> 7))
+
+
+@jit
+def _wrapped(source, extra, wrapped, shift, lane):
+    total = np.int64(np.int16(_load_int16(source, lane) + _load_int16(extra, lane)))
+    total = np.int64(np.int16(total << wrapped))
+    return min(max(total >> (shift + wrapped), 0), 127)
+
+
+@jit
+def square_and_clip(sums, count, shift, target):
+    """See `search.evaluation.kernels`."""
+    for index in range(count):
+        total = np.int64(_load_int32(sums, index))
+        _store_uint8(target, index, np.uint8(min((total * total) >> (2 * shift + 7), 127)))
+        _store_uint8(target, count + index, np.uint8(min(max(total >> shift, 0), 127)))
+
+
+@jit
 def _dot(inputs, input_count, row):
     total = np.int32(0)
     for index in range(input_count):
@@ -80,6 +107,17 @@ def affine(inputs, input_count, weights, biases, output_count, target):
 
 
 @jit
+def affine_narrow(inputs, input_count, weights, biases, target):
+    """See `search.evaluation.kernels`."""
+    for output in range(OUTPUTS):
+        total = np.int32(0)
+        if output < NARROW_OUTPUTS:
+            total = _dot(inputs, input_count, weights + np.uint64(output * input_count))
+            total = np.int32(total + _load_int32(biases, output))
+        _store_int32(target, output, total)
+
+
+@jit
 def affine_clipped(inputs, input_count, weights, biases, output_count, shift, target):
     """See `search.evaluation.kernels`."""
     for output in range(output_count):
@@ -89,7 +127,16 @@ def affine_clipped(inputs, input_count, weights, biases, output_count, shift, ta
 
 
 def pack_weights(weight: np.ndarray, inputs: int) -> np.ndarray:
-    """Weights int8 [outputs, inputs'] as int8 [padded outputs][inputs]; missing inputs and outputs are zero."""
-    packed = np.zeros((-(-weight.shape[0] // OUTPUTS) * OUTPUTS, inputs), np.int8)
-    packed[: weight.shape[0], : weight.shape[1]] = weight
+    """Return weights int8 [..., outputs, inputs'] as int8 [..., padded outputs, inputs]; the others are zero."""
+    return _pack(weight, -(-weight.shape[-2] // OUTPUTS) * OUTPUTS, inputs)
+
+
+def pack_narrow_weights(weight: np.ndarray, inputs: int) -> np.ndarray:
+    """Return weights int8 [..., outputs, inputs'] as int8 [..., 8, inputs]; the others are zero."""
+    return _pack(weight, NARROW_OUTPUTS, inputs)
+
+
+def _pack(weight: np.ndarray, outputs: int, inputs: int) -> np.ndarray:
+    packed = np.zeros((*weight.shape[:-2], outputs, inputs), np.int8)
+    packed[..., : weight.shape[-2], : weight.shape[-1]] = weight
     return packed

@@ -3,8 +3,8 @@
 LLVM finds no such dot product in a loop by itself, hence the intrinsics. The groups of four inputs of a turn go to
 accumulators of their own, which hides the latency of the dot product; blocks of 16 outputs go in pairs. Where a dot
 product takes several instructions, a wide layer skips the groups of zeros, which are a third of the first layer's
-(`search.evaluation.network_record` orders its inputs so): finding them costs what skipping them in a narrow layer, or
-with VNNI in any, saves.
+(`search.evaluation.network_record` orders its inputs so): finding them costs as much as skipping them saves in a narrow
+layer, or with VNNI in any.
 """
 
 from __future__ import annotations
@@ -19,28 +19,34 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from search.compiling.jit import KERNEL, jit
-from search.primitives.llvm import add_offset, clip, constant, i8, i16, i32, i64, load, splat, store, vector
+from search.primitives.llvm import add_offset, clip, constant, i8, i16, i32, i64, load, shuffle, splat, store, vector
 
 if KERNEL == "avx2":
-    from search.evaluation.kernels_avx2 import PARTS, SPARSE_INPUTS, UNROLL, dot, spread
+    from search.evaluation.kernels_avx2 import LONG_UNROLL, PARTS, SPARSE_INPUTS, UNROLL, WIDEST_TILE, dot, spread
 elif KERNEL == "neon":
-    from search.evaluation.kernels_neon import PARTS, SPARSE_INPUTS, UNROLL, dot, spread
+    from search.evaluation.kernels_neon import LONG_UNROLL, PARTS, SPARSE_INPUTS, UNROLL, WIDEST_TILE, dot, spread
 else:
-    from search.evaluation.kernels_vnni import PARTS, SPARSE_INPUTS, UNROLL, dot, spread
+    from search.evaluation.kernels_vnni import LONG_UNROLL, PARTS, SPARSE_INPUTS, UNROLL, WIDEST_TILE, dot, spread
+
+SKIPS_ZEROS = SPARSE_INPUTS < 1 << 31
+"""Whether the order of a layer's inputs matters for its time."""
 
 BLOCK = 32
-"""int16 lanes a step."""
+"""int16 lanes per step."""
 OUTPUTS = 16
-"""int32 outputs a block."""
+"""int32 outputs per block."""
+NARROW_OUTPUTS = 8
+"""Outputs of a layer that takes two groups of inputs per block."""
 _MASK = 64
-"""Groups whose zeros one mask tells."""
+"""Groups per mask of those that are not zero."""
 _EIGHT = 8
 """Groups in a vector of 256 bits."""
 _SPARSE_UNROLL = 2
+_NARROW_UNROLL = 4
 
 
 def _make_sum_tile(tile: int) -> Any:
-    """An intrinsic that does `tile` blocks of `sum_rows`, kept in registers over all rows, from lane `first` on."""
+    """Return an intrinsic for `tile` blocks of `sum_rows` from lane `first` on, kept in registers over all rows."""
 
     def places(builder, first, lane_bytes):
         start = builder.mul(first, ir.Constant(i64, lane_bytes))
@@ -82,6 +88,7 @@ def _make_sum_tile(tile: int) -> Any:
 
 
 _sum_one, _sum_two, _sum_three, _sum_four = (_make_sum_tile(tile) for tile in (1, 2, 3, 4))
+_sum_widest = _make_sum_tile(WIDEST_TILE)
 
 
 @jit
@@ -89,6 +96,11 @@ def sum_rows(target, source, added, added_count, removed, removed_count, width, 
     """See `search.evaluation.kernels`."""
     blocks = width // BLOCK
     first = np.int64(0)
+    if WIDEST_TILE > 4:
+        while blocks >= WIDEST_TILE:
+            _sum_widest(target, source, added, added_count, removed, removed_count, first, lane_bytes)
+            first += WIDEST_TILE * BLOCK
+            blocks -= WIDEST_TILE
     while blocks >= 4:
         _sum_four(target, source, added, added_count, removed, removed_count, first, lane_bytes)
         first += 4 * BLOCK
@@ -101,8 +113,8 @@ def sum_rows(target, source, added, added_count, removed, removed_count, width, 
         _sum_one(target, source, added, added_count, removed, removed_count, first, lane_bytes)
 
 
-def _make_activate(squared: bool) -> Any:
-    """An intrinsic that turns blocks of sums into inputs of a layer, each lane clipped and, if asked, squared."""
+def _make_activate(squared: bool, shifted: bool = True) -> Any:
+    """Return an intrinsic that turns blocks of sums into inputs of a layer: clipped and, if asked, squared lanes."""
 
     @intrinsic
     def activate_blocks(context, source, extra, shift, target, blocks):
@@ -113,7 +125,7 @@ def _make_activate(squared: bool) -> Any:
             with cgutils.for_range(builder, blocks) as loop:
                 place = builder.mul(loop.index, ir.Constant(i64, 64))
                 total = builder.add(load(builder, source, place, lanes), load(builder, extra, place, lanes))
-                value = clip(builder, builder.ashr(total, shifts), i16, BLOCK)
+                value = clip(builder, builder.ashr(total, shifts) if shifted else total, i16, BLOCK)
                 if squared:
                     half_up = builder.add(builder.mul(value, value), constant(i16, BLOCK, 64))
                     value = builder.lshr(half_up, constant(i16, BLOCK, 7))
@@ -128,12 +140,16 @@ def _make_activate(squared: bool) -> Any:
 
 
 _activate_blocks, _activate_squared_blocks = _make_activate(False), _make_activate(True)
+_clip_blocks = _make_activate(squared=False, shifted=False)
 
 
 @jit
 def activate(source, extra, shift, target, width):
     """See `search.evaluation.kernels`."""
-    _activate_blocks(source, extra, shift, target, width // BLOCK)
+    if shift == 0:
+        _clip_blocks(source, extra, shift, target, width // BLOCK)
+    else:
+        _activate_blocks(source, extra, shift, target, width // BLOCK)
 
 
 @jit
@@ -142,21 +158,132 @@ def activate_squared(source, extra, shift, target, width):
     _activate_squared_blocks(source, extra, shift, target, width // BLOCK)
 
 
-def _visit_all(builder: Any, inputs: Any, groups: Any, visit: Callable[[int, Any, Any], None]) -> None:
-    """Call `visit(turn, group, inputs)` for every group, `inputs` as `dot` takes them, UNROLL groups (a divisor of
-    their count) a turn."""
-    with cgutils.for_range(builder, builder.udiv(groups, ir.Constant(i64, UNROLL))) as loop:
-        first = builder.mul(loop.index, ir.Constant(i64, UNROLL))
-        together = spread(builder, builder.add(inputs, builder.mul(first, ir.Constant(i64, 4))), UNROLL)
+def _make_pairwise(block: int) -> Any:
+    """Return an intrinsic that multiplies blocks of clipped sums with those that lie `apart` bytes behind them."""
+
+    @intrinsic
+    def multiply_blocks(context, source, extra, apart, wrapped, shift, target, blocks):
+        def emit(context, builder, signature, arguments):
+            source, extra, apart, wrapped, shift, target, blocks = arguments
+            lanes = vector(i16, block)
+            up = splat(builder, builder.trunc(wrapped, i16), block)
+            down = splat(builder, builder.trunc(builder.add(wrapped, shift), i16), block)
+
+            def clipped(place):
+                total = builder.add(load(builder, source, place, lanes), load(builder, extra, place, lanes))
+                return clip(builder, builder.ashr(builder.shl(total, up), down), i16, block)
+
+            with cgutils.for_range(builder, blocks) as loop:
+                place = builder.mul(loop.index, ir.Constant(i64, 2 * block))
+                product = builder.mul(clipped(place), clipped(builder.add(place, apart)))
+                product = builder.lshr(product, constant(i16, block, 7))
+                bytes_ = builder.trunc(product, vector(i8, block))
+                store(builder, target, builder.mul(loop.index, ir.Constant(i64, block)), bytes_)
+            return context.get_dummy_value()
+
+        address, number = types.uint64, types.int64
+        return types.void(address, address, number, number, number, address, number), emit
+
+    return multiply_blocks
+
+
+@intrinsic
+def _multiply_doubled(context, source, extra, apart, target, blocks):
+    """The same for sums of 15 bits and no shift: doubling takes an addition, where shifts have one unit alone."""
+
+    def emit(context, builder, signature, arguments):
+        source, extra, apart, target, blocks = arguments
+        lanes, wide = vector(i16, BLOCK), vector(i32, BLOCK)
+
+        def doubled(place):
+            total = builder.add(load(builder, source, place, lanes), load(builder, extra, place, lanes))
+            return clip(builder, builder.add(total, total), i16, BLOCK, 254)
+
+        with cgutils.for_range(builder, blocks) as loop:
+            place = builder.mul(loop.index, ir.Constant(i64, 2 * BLOCK))
+            first = builder.shl(doubled(place), constant(i16, BLOCK, 7))
+            factors = (builder.zext(one, wide) for one in (first, doubled(builder.add(place, apart))))
+            product = builder.lshr(builder.mul(*factors), constant(i32, BLOCK, 16))  # one instruction: vpmulhuw
+            bytes_ = builder.trunc(builder.trunc(product, lanes), vector(i8, BLOCK))
+            store(builder, target, builder.mul(loop.index, ir.Constant(i64, BLOCK)), bytes_)
+        return context.get_dummy_value()
+
+    address, number = types.uint64, types.int64
+    return types.void(address, address, number, address, number), emit
+
+
+_multiply_blocks, _multiply_half_blocks = _make_pairwise(BLOCK), _make_pairwise(BLOCK // 2)
+
+
+@jit
+def activate_pairwise(source, extra, wrapped, shift, target, width):
+    """See `search.evaluation.kernels`."""
+    half = width // 2
+    blocks = half // BLOCK
+    if wrapped == 1 and shift == 0:
+        _multiply_doubled(source, extra, width, target, blocks)
+    else:
+        _multiply_blocks(source, extra, width, wrapped, shift, target, blocks)
+    if half % BLOCK != 0:
+        done = np.uint64(blocks * BLOCK)
+        source, extra, target = source + done + done, extra + done + done, target + done
+        _multiply_half_blocks(source, extra, width, wrapped, shift, target, np.int64(1))
+
+
+@intrinsic
+def _square_and_clip(context, sums, blocks, shift, target):
+    def emit(context, builder, signature, arguments):
+        sums, blocks, shift, target = arguments
+        lanes, number = vector(i32, OUTPUTS), ir.Constant(i64, OUTPUTS)
+        narrow = builder.trunc(shift, i32)
+        shifts = splat(builder, narrow, OUTPUTS)
+        twice = builder.add(builder.add(narrow, narrow), ir.Constant(i32, 7))
+        square_shifts = splat(builder, twice, OUTPUTS)
+        # A square of this number is beyond the limit already, and int32 holds it.
+        bound = builder.shl(ir.Constant(i32, 128), narrow)
+        most, least = (splat(builder, one, OUTPUTS) for one in (bound, builder.neg(bound)))
+        limit, clipped = constant(i32, OUTPUTS, 127), builder.add(target, builder.mul(blocks, number))
+        with cgutils.for_range(builder, blocks) as loop:
+            place = builder.mul(loop.index, number)
+            total = load(builder, sums, builder.mul(place, ir.Constant(i64, 4)), lanes)
+            total = builder.select(builder.icmp_signed("<", total, most), total, most)
+            total = builder.select(builder.icmp_signed(">", total, least), total, least)
+            square = builder.lshr(builder.mul(total, total), square_shifts)
+            square = builder.select(builder.icmp_signed("<", square, limit), square, limit)
+            store(builder, target, place, builder.trunc(square, vector(i8, OUTPUTS)))
+            linear = clip(builder, builder.ashr(total, shifts), i32, OUTPUTS)
+            store(builder, clipped, place, builder.trunc(linear, vector(i8, OUTPUTS)))
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, types.int64, types.int64, types.uint64), emit
+
+
+@jit
+def square_and_clip(sums, count, shift, target):
+    """See `search.evaluation.kernels`."""
+    _square_and_clip(sums, count // OUTPUTS, shift, target)
+
+
+def _visit_all(
+    builder: Any, inputs: Any, groups: Any, visit: Callable[[int, Any, Any], None], unroll: int = UNROLL
+) -> None:
+    """Call `visit(turn, group, inputs)` for every group, `inputs` as `dot` takes them, `unroll` groups (a divisor of
+    their count) per turn."""
+    with cgutils.for_range(builder, builder.udiv(groups, ir.Constant(i64, unroll))) as loop:
+        first = builder.mul(loop.index, ir.Constant(i64, unroll))
+        address = builder.add(inputs, builder.mul(first, ir.Constant(i64, 4)))
+        together: list[Any] = []
+        for start in range(0, unroll, UNROLL):
+            together += spread(builder, add_offset(builder, address, 4 * start), UNROLL)
         for turn, four in enumerate(together):
             visit(turn, builder.add(first, ir.Constant(i64, turn)), four)
 
 
 def _visit_nonzero(builder: Any, inputs: Any, groups: Any, visit: Callable[[int, Any, Any], None]) -> None:
-    """Call `visit(turn, group, inputs)` for the groups (a multiple of 8) that are not all zeros, and at most one a mask
-    beside.
+    """Call `visit(turn, group, inputs)` for the groups (a multiple of 8) that are not all zeros, and at most one other
+    per mask.
 
-    Two groups a turn: if a mask has an odd number of bits, its lowest zero bit is set, and the sum is none the worse.
+    Two groups per turn: if a mask has an odd number of bits, its lowest zero bit is set, which adds zeros to the sum.
     """
     one, eight, most = (ir.Constant(i64, number) for number in (1, _EIGHT, _MASK))
     kind, zeros = vector(i32, _EIGHT), constant(i32, _EIGHT, 0)
@@ -185,12 +312,12 @@ def _visit_nonzero(builder: Any, inputs: Any, groups: Any, visit: Callable[[int,
                 visit(turn, group, four)
 
 
-def _make_affine_blocks(pair: int, clipped: bool, sparse: bool) -> Any:
-    """An intrinsic for `pair` blocks of 16 outputs; `stride` is the bytes of all outputs' weights for a group."""
+def _make_affine_blocks(pair: int, clipped: bool, sparse: bool, unroll: int = UNROLL) -> Any:
+    """Return an intrinsic for `pair` blocks of 16 outputs; `stride` is the bytes of a group's weights."""
     parts = PARTS
     lanes = OUTPUTS // parts
     kind = vector(i32, lanes)
-    visit_groups, unroll = (_visit_nonzero, _SPARSE_UNROLL) if sparse else (_visit_all, UNROLL)
+    unroll = _SPARSE_UNROLL if sparse else unroll
 
     @intrinsic
     def affine_blocks(context, inputs, groups, weights, stride, biases, shift, target):
@@ -212,7 +339,10 @@ def _make_affine_blocks(pair: int, clipped: bool, sparse: bool) -> Any:
                     for place, value in zip(places, after, strict=True):
                         builder.store(value, place)
 
-            visit_groups(builder, inputs, groups, add_group)
+            if sparse:
+                _visit_nonzero(builder, inputs, groups, add_group)
+            else:
+                _visit_all(builder, inputs, groups, add_group, unroll)
             for part in range(pair * parts):
                 total = builder.load(sums[0][part])
                 for places in sums[1:]:
@@ -234,6 +364,8 @@ def _make_affine_blocks(pair: int, clipped: bool, sparse: bool) -> Any:
 _two, _one = (_make_affine_blocks(pair, clipped=False, sparse=False) for pair in (2, 1))
 _two_clipped, _one_clipped = (_make_affine_blocks(pair, clipped=True, sparse=False) for pair in (2, 1))
 _two_sparse, _one_sparse = (_make_affine_blocks(pair, clipped=True, sparse=True) for pair in (2, 1))
+_one_long = _make_affine_blocks(1, clipped=False, sparse=False, unroll=LONG_UNROLL)
+_one_sparse_sums = _make_affine_blocks(1, clipped=False, sparse=True)
 
 
 @jit
@@ -247,7 +379,12 @@ def affine(inputs, input_count, weights, biases, output_count, target):
         weights, biases, target = weights + pair, biases + pair, target + pair
         left -= 2 * OUTPUTS
     if left > 0:
-        _one(inputs, groups, weights, stride, biases, unused, target)
+        if input_count >= SPARSE_INPUTS and groups % _EIGHT == 0:
+            _one_sparse_sums(inputs, groups, weights, stride, biases, unused, target)
+        elif groups % LONG_UNROLL == 0:
+            _one_long(inputs, groups, weights, stride, biases, unused, target)
+        else:
+            _one(inputs, groups, weights, stride, biases, unused, target)
 
 
 @jit
@@ -271,9 +408,66 @@ def affine_clipped(inputs, input_count, weights, biases, output_count, shift, ta
             _one_clipped(inputs, groups, weights, stride, biases, shift, target)
 
 
+@intrinsic
+def _narrow(context, inputs, pairs, weights, biases, target):
+    """Eight outputs, two groups of inputs per block of 16 sums: one in each half."""
+
+    def emit(context, builder, signature, arguments):
+        inputs, pairs, weights, biases, target = arguments
+        lanes = OUTPUTS // PARTS
+        kind, two = vector(i32, lanes), vector(i32, 2)
+        sums = [[cgutils.alloca_once(builder, kind) for _ in range(PARTS)] for _ in range(_NARROW_UNROLL)]
+        for places in sums:
+            for place in places:
+                builder.store(constant(i32, lanes, 0), place)
+        step = ir.Constant(i64, _NARROW_UNROLL)
+        with cgutils.for_range(builder, builder.udiv(pairs, step)) as loop:
+            first = builder.mul(loop.index, step)
+            for turn, places in enumerate(sums):
+                pair = builder.add(first, ir.Constant(i64, turn))
+                groups = load(builder, inputs, builder.mul(pair, ir.Constant(i64, 8)), two)
+                row = builder.add(weights, builder.mul(pair, ir.Constant(i64, 64)))
+                for part, place in enumerate(places):
+                    wanted = range(lanes * part, lanes * (part + 1))
+                    four = shuffle(builder, groups, [lane // NARROW_OUTPUTS for lane in wanted])
+                    (after,) = dot(builder, [builder.load(place)], four, add_offset(builder, row, 4 * lanes * part))
+                    builder.store(after, place)
+        totals = [builder.load(place) for place in sums[0]]
+        for places in sums[1:]:
+            totals = [builder.add(total, builder.load(place)) for total, place in zip(totals, places, strict=True)]
+        if PARTS == 1:
+            totals = [shuffle(builder, totals[0], list(range(at, at + NARROW_OUTPUTS))) for at in (0, NARROW_OUTPUTS)]
+        half = len(totals) // 2
+        kept = NARROW_OUTPUTS // half
+        for part in range(half):
+            total = builder.add(totals[part], totals[half + part])
+            total = builder.add(total, load(builder, biases, 4 * kept * part, vector(i32, kept)))
+            store(builder, target, 4 * kept * part, total)
+        store(builder, target, 4 * NARROW_OUTPUTS, constant(i32, NARROW_OUTPUTS, 0))
+        return context.get_dummy_value()
+
+    address, count = types.uint64, types.int64
+    return types.void(address, count, address, address, address), emit
+
+
+@jit
+def affine_narrow(inputs, input_count, weights, biases, target):
+    """See `search.evaluation.kernels`."""
+    _narrow(inputs, input_count // 8, weights, biases, target)
+
+
 def pack_weights(weight: np.ndarray, inputs: int) -> np.ndarray:
-    """Weights int8 [outputs, inputs'] as int8 [inputs / 4][padded outputs][4]; missing inputs and outputs are zero."""
-    outputs = -(-weight.shape[0] // OUTPUTS) * OUTPUTS
-    padded = np.zeros((outputs, inputs), np.int8)
-    padded[: weight.shape[0], : weight.shape[1]] = weight
-    return np.ascontiguousarray(padded.reshape(outputs, inputs // 4, 4).transpose(1, 0, 2))
+    """Return weights int8 [..., outputs, inputs'] as int8 [..., inputs / 4, padded outputs, 4]; the others are zero."""
+    return _pack(weight, -(-weight.shape[-2] // OUTPUTS) * OUTPUTS, inputs)
+
+
+def pack_narrow_weights(weight: np.ndarray, inputs: int) -> np.ndarray:
+    """Return weights int8 [..., outputs, inputs'] as int8 [..., inputs / 4, 8, 4]; the others are zero."""
+    return _pack(weight, NARROW_OUTPUTS, inputs)
+
+
+def _pack(weight: np.ndarray, outputs: int, inputs: int) -> np.ndarray:
+    padded = np.zeros((*weight.shape[:-2], outputs, inputs), np.int8)
+    padded[..., : weight.shape[-2], : weight.shape[-1]] = weight
+    groups = padded.reshape(*weight.shape[:-2], outputs, inputs // 4, 4)
+    return np.ascontiguousarray(np.swapaxes(groups, -3, -2))

@@ -14,16 +14,20 @@ _LANES = _BITS // 32
 PARTS = 16 // _LANES
 """Vectors that hold the 16 int32 sums of a block."""
 UNROLL = 4 // PARTS
-"""Groups of inputs in flight: of a pair of blocks, eight registers of sums."""
+"""Groups of inputs in flight: eight registers of sums for a pair of blocks."""
+LONG_UNROLL = 2 * UNROLL
+"""Groups in flight of a single block: as many registers of sums."""
 SPARSE_INPUTS = 1 << 31
-"""No layer skips groups of zeros: to go from one to the next takes longer than to add them all."""
+"""No layer skips groups of zeros: going from one to the next takes longer than adding them all."""
+WIDEST_TILE = 8 if PARTS == 1 else 4
+"""Blocks of 32 int16 lanes that are summed in registers."""
 
 
 def spread(builder: Any, inputs: Any, count: int) -> list[Any]:
-    """For each of `count` (1 or UNROLL) groups of four u8 inputs from an address on, int32 lanes full of them.
+    """Return a vector of int32 lanes filled with each of `count` (1 or UNROLL) groups of four u8 inputs.
 
-    By AVX-512 what a layer takes is its loads, two a cycle: four groups are loaded at once and told apart in registers.
-    LLVM would make four loads of it again, were they not hidden behind a fence, which it has for floats alone.
+    With AVX-512 the time of a layer is that of its loads, two per cycle: four groups are loaded at once and separated
+    in registers. LLVM would turn this into four loads again without the fence, which it has for floats only.
     """
     if count != 4:
         return [splat(builder, load(builder, inputs, 4 * group, i32), _LANES) for group in range(count)]
@@ -35,8 +39,8 @@ def spread(builder: Any, inputs: Any, count: int) -> list[Any]:
 
 
 def dot(builder: Any, sums: Any, inputs: Any, weights: Any) -> list[Any]:
-    """The 16 int32 sums (PARTS vectors) plus, for each output, the product of four u8 inputs (of `spread`)
-    with its four int8 weights (an address of 64 bytes)."""
+    """Return sums (int32 vectors) plus, for each output, the product of four u8 inputs (from `spread`) with its four
+    int8 weights (an address)."""
     # LLVM 21 types the byte operands of the intrinsic as bytes, older ones as int32.
     kind = vector(i32, _LANES)
     operand = vector(i8, 4 * _LANES) if _BYTE_OPERANDS else kind

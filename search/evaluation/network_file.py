@@ -1,12 +1,16 @@
 """The evaluated network's file: one safetensors file with a description, or an nn.bin of YaneuraOu.
 
-Reading checks everything, with a checksum over all of it, and runs no code of the file.
+Reading checks everything, with a checksum over all of it, and runs no code of the file. The rows come first in a file
+of version 3, on a cache line, so that they can be used where the system maps them.
 """
 
 from __future__ import annotations
 
 import json
+import struct
+import sys
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,32 +19,50 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from search.evaluation.feature_sets import feature_set
-from search.evaluation.network import CLIPPED, MAX_LAYERS, EvalNetwork, Layer, require
+from search.evaluation.network import CLIPPED, MAX_LAYERS, PAIRWISE, EvalNetwork, Layer, Shards, require
 from search.evaluation.nnue_file import is_nnue, read_nnue
 from search.evaluation.shipped import network_file
-from search.system.files import require_file, require_utf8, write_atomically
+from search.evaluation.stacks import make_stacks
+from search.primitives.memory import CACHE_LINE
+from search.system.files import WholeFile, require_file, require_utf8, write_atomically
 from search.system.metadata import parse_json, quoted, sort_header
 from search.system.paths import PathLike
 
 FORMAT = "liteshogi evaluation network"
 SUFFIX = ".safetensors"
-VERSIONS = ("1", "2")
-"""What is evaluated by the first one's arithmetic keeps that number, so that older programs read it."""
+VERSIONS = ("1", "2", "3")
+"""A network is written in the oldest version that can describe it, so that older programs read it."""
+_OLD_FEATURES = ("piece_square", "king_piece_square", "half_kp", "k_p")
 _LONGEST_COMPLAINT = 250
-"""Characters: what a forged file holds is repeated no further."""
+"""Most characters of a file's content that a message repeats."""
+_LENGTH = struct.Struct("<Q")
+_DTYPES = {"i1": "I8", "i2": "I16", "i4": "I32"}
+
+
+def _version(net: EvalNetwork) -> str:
+    later = net.activation == PAIRWISE or net.hidden_squares or net.shortcut or net.shards is not None
+    later |= net.stacks.count != 1 or net.feature_set.name not in _OLD_FEATURES
+    if later or any(layer.padding is not None for layer in net.layers):
+        return VERSIONS[2]
+    return VERSIONS[net.activation != CLIPPED or net.buckets != 1]
 
 
 def _tensors(net: EvalNetwork) -> dict[str, np.ndarray]:
-    tensors = {"rows": net.rows, "bias": net.bias}
+    narrow = net.rows.dtype == np.int8 and _version(net) == VERSIONS[2]
+    tensors = {"rows": net.rows if narrow else net.rows.astype(np.int16, copy=False), "bias": net.bias}
     for number, layer in enumerate(net.layers, 1):
         tensors |= {f"layer{number}.weight": layer.weight, f"layer{number}.bias": layer.bias}
+        if layer.padding is not None:
+            tensors[f"layer{number}.padding"] = layer.padding
     if net.feature_set.name == "king_piece_square":
         tensors["king_buckets"] = net.feature_set.king_bucket[:81]
+    if net.stacks.progress_weight is not None:
+        tensors["progress"] = net.stacks.progress_weight
     return {name: np.ascontiguousarray(array) for name, array in tensors.items()}
 
 
 def _description(net: EvalNetwork) -> dict[str, Any]:
-    return {
+    found = {
         "feature_set": net.feature_set.name,
         "perspectives": net.perspectives,
         "input_shift": net.input_shift,
@@ -51,11 +73,27 @@ def _description(net: EvalNetwork) -> dict[str, Any]:
         "logit_per_output": net.logit_per_output,
         "cp_per_logit": net.cp_per_logit,
         "provenance": net.provenance,
-    } | ({"buckets": net.buckets} if net.buckets != 1 else {})
+    }
+    # Each of the others is described where it is not the default.
+    if net.buckets != 1:
+        found["buckets"] = net.buckets
+    if net.sum_bits != 16:
+        found["sum_bits"] = net.sum_bits
+    if net.hidden_squares:
+        found["hidden_squares"] = True
+    if net.shortcut:
+        found["shortcut"] = True
+    if net.shards is not None:
+        found["shards"] = [net.shards.common, net.shards.size, net.shards.groups]
+    if net.stacks.tokens:
+        found["stacks"] = list(net.stacks.tokens)
+    if net.stacks.progress_bias:
+        found["progress_bias"] = net.stacks.progress_bias
+    return found
 
 
 def _checksum(tensors: dict[str, np.ndarray], description: str) -> str:
-    """CRC-32 over the description and every array with its name, type and shape."""
+    """Return the CRC-32 of the description and of every array with its name, type and shape."""
     total = zlib.crc32(description.encode())
     for name in sorted(tensors):
         array = tensors[name]
@@ -67,9 +105,33 @@ def _checksum(tensors: dict[str, np.ndarray], description: str) -> str:
 def save_network(net: EvalNetwork, path: Path | str) -> None:
     """Write the file whole or not at all; equal networks give equal bytes."""
     tensors, data = _tensors(net), json.dumps(_description(net), sort_keys=True)
-    version = VERSIONS[net.activation != CLIPPED or net.buckets != 1]
+    version = _version(net)
     header = {"format": FORMAT, "version": version, "data": data, "checksum": _checksum(tensors, data)}
-    write_atomically(Path(path), sort_header(save(tensors, header)))
+    if version != VERSIONS[2]:
+        write_atomically(Path(path), sort_header(save(tensors, header)))
+        return
+    with WholeFile(Path(path)) as file:
+        for part in _rows_first(tensors, header):
+            file.write(part)
+
+
+def _rows_first(tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> Iterator[bytes | memoryview]:
+    """Yield a safetensors file in parts: the rows first, on a cache line, then the others by name."""
+    order = ["rows", *sorted(tensors.keys() - {"rows"})]
+    header: dict[str, Any] = {"__metadata__": dict(sorted(metadata.items()))}
+    place = 0
+    for name in order:
+        array = tensors[name]
+        end = place + array.nbytes
+        kind = _DTYPES[array.dtype.str[1:]]
+        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [place, end]}
+        place = end
+    encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    encoded += b" " * (-(len(encoded) + _LENGTH.size) % CACHE_LINE)
+    yield _LENGTH.pack(len(encoded)) + encoded
+    for name in order:
+        little = tensors[name].astype(tensors[name].dtype.newbyteorder("<"), copy=False)
+        yield little.reshape(-1).view(np.uint8).data
 
 
 def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -81,13 +143,33 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             what = "safetensors file of another program" if found is None else quoted(found)
             raise ValueError(f"this is a {what}, not a {FORMAT}{remedy}")
         if header.get("version") not in VERSIONS:
-            known = " and ".join(VERSIONS)
+            known = f"{', '.join(VERSIONS[:-1])} and {VERSIONS[-1]}"
             version = quoted(header.get("version"))
             raise ValueError(f"a network file of version {version}; this program reads versions {known}")
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+        mapped = _map_rows(path) if header["version"] == VERSIONS[2] else {}
+        tensors = mapped | {name: file.get_tensor(name) for name in file.keys() if name not in mapped}  # noqa: SIM118
+    if header["version"] != VERSIONS[2] and "rows" in tensors and tensors["rows"].dtype == np.int8:
+        raise ValueError(f"rows must be int16 in a file of version {header['version']}, found int8")
     if header["checksum"] != _checksum(tensors, header["data"]):
         raise ValueError("the checksum does not fit: the file is damaged; copy or fold it again")
     return tensors, parse_json(header["data"])
+
+
+def _map_rows(path: Path) -> dict[str, np.ndarray]:
+    """Return the rows of a file that safetensors has checked, mapped: processes that use one file share its memory.
+
+    Returns nothing where the rows are of another kind than integers, which `EvalNetwork` refuses, or have another byte
+    order than the machine.
+    """
+    with open(path, "rb") as file:
+        (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
+        rows = parse_json(file.read(length).decode()).get("rows", {})
+    kinds = {"I8": np.int8, "I16": np.int16}
+    if rows.get("dtype") not in kinds or 0 in rows["shape"] or sys.byteorder != "little":
+        return {}
+    place = _LENGTH.size + length + rows["data_offsets"][0]
+    found = np.memmap(path, kinds[rows["dtype"]], "r", place, tuple(rows["shape"]))
+    return {"rows": np.asarray(found)}
 
 
 def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:
@@ -99,9 +181,19 @@ def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:
         require(king_buckets.dtype == np.int32, f"king_buckets must be int32, found {king_buckets.dtype}")
     features = feature_set(data["feature_set"], king_buckets)
     layers = tuple(
-        Layer(tensors[f"layer{number}.weight"], tensors[f"layer{number}.bias"], shift)
+        Layer(
+            tensors[f"layer{number}.weight"],
+            tensors[f"layer{number}.bias"],
+            shift,
+            tensors.get(f"layer{number}.padding"),
+        )
         for number, shift in enumerate(shifts, 1)
     )
+    tokens, shards = data.get("stacks", []), data.get("shards")
+    require(isinstance(tokens, list) and all(isinstance(one, str) for one in tokens), f"stacks {tokens!r}")
+    if shards is not None:
+        require(isinstance(shards, list) and len(shards) == 3, f"shards {shards!r}")
+        shards = Shards(*shards)
     net = EvalNetwork(
         features,
         tensors["rows"],
@@ -116,22 +208,30 @@ def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:
         data["cp_per_logit"],
         data.get("buckets", 1),
         data["provenance"],
+        data.get("sum_bits", 16),
+        data.get("hidden_squares", False),
+        data.get("shortcut", False),
+        shards,
+        make_stacks(tokens, tensors.get("progress"), data.get("progress_bias", 0)),
     )
     wanted = set(_tensors(net))
     require(wanted == set(tensors), f"missing or unexpected arrays {sorted(wanted ^ set(tensors))}")
     return net
 
 
-def load_network(path: PathLike = "default", fv_scale: int | None = None) -> EvalNetwork:
-    """The network of a file, an nn.bin of YaneuraOu too, or a shipped one by its name (`default`).
+def load_network(
+    path: PathLike = "default", fv_scale: int | None = None, architecture: str | None = None
+) -> EvalNetwork:
+    """Return the network of a file, an nn.bin of YaneuraOu too, or a shipped one by its name (`default`).
 
-    fv_scale: the divisor of an nn.bin's output, see `nnue_file.read_nnue`; other files hold their own.
+    fv_scale, architecture: the divisor of an nn.bin's output and YaneuraOu's name of the network, see
+    `nnue_file.read_nnue`; other files hold their own, and both are ignored for them.
     Raises OSError or ValueError, one line that names the file and says what is wrong with it.
     """
     path = network_file(path)
     require_file(path, f"if it is a training run, `liteshogi fold {path} -o NET`")
     if is_nnue(path):
-        return read_nnue(path, fv_scale)
+        return read_nnue(path, fv_scale, architecture)
     require_utf8(path)
     try:
         return _build(*_read(path))

@@ -1,16 +1,20 @@
-"""YaneuraOu's `nn.bin` as a network that this search evaluates: HalfKP and K+P of any widths, with NumPy alone.
+"""YaneuraOu's `nn.bin` as a network that this search evaluates, with NumPy alone.
 
-    u32 version, u32 file hash, u32 length, architecture in words      the header
-    u32 feature hash, i16 bias [H], i16 rows [features][H]             the first layer, one row per feature
-    u32 network hash, then per layer i32 bias [out], i8 weight [out][in]   `in` padded with zeros to a multiple of 32
+    u32 version, u32 file hash, u32 length, text of the architecture   the header
+    classic: u32 feature hash, i16 bias [W], i16 rows [features][W]    the first layer, one row per feature
+             u32 network hash, the layers
+    SFNN:    u32 feature hash, the same numbers as two LEB128 blocks
+             with a progress axis: u32 hash, i32 bias, i32 [81][1548]
+             per stack: u32 network hash, the layers
+    a layer: i32 bias [out], i8 weight [out][in]                       rows padded to a multiple of 32
 
-All little endian, nothing after it. YaneuraOu enforces the version and the size alone: it only warns where hashes
-differ and never reads the words, and trainers exist that write wrong words. So the words are believed if the file has
-the size that they ask for, else the hashes; words and hashes are kept, so that writing gives the same bytes again.
+All little endian, nothing after it. `nnue_identification.py` says which architecture it is. Text, hashes and whatever
+fills the padding are kept, so that writing gives the same bytes again; nothing of them is evaluated.
 
 The arithmetic is `search.evaluation.network`'s own, with shifts of 6 bits and FV_SCALE as the divisor. A score is
 YaneuraOu's value, the number that its command `e` prints and its search compares, with a pawn at 90; the centipawns of
-its `info` lines are that times 10/9.
+its `info` lines are that times 10/9. YaneuraOu doubles an SFNN's rows and takes both halves of its pairwise product
+twice as large; sums that wrap at 15 bits give the same numbers without doubling.
 """
 
 from __future__ import annotations
@@ -18,192 +22,109 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from search.evaluation.feature_sets import feature_set
-from search.evaluation.network import MAX_LAYER, MAX_WIDTH, EvalNetwork, Layer
+from search.evaluation.feature_sets import BONA_END, feature_set
+from search.evaluation.leb128 import MAGIC, count_values, read_block_size, read_values
+from search.evaluation.network import CLIPPED, PAIRWISE, EvalNetwork, Layer
+from search.evaluation.nnue_architecture import MASK, PROGRESS_HASH, SFNN_TEXT, Architecture, padded_inputs
+from search.evaluation.nnue_identification import Sizes, identify_classic, identify_sfnn
+from search.evaluation.stacks import make_stacks
+from search.primitives.memory import aligned_zeros
+from search.rules.shogi import SQUARES
 from search.score import CP_PER_LOGIT
+from search.system.options import OptionError
 
 VERSION = 0x7AF32F16
 FV_SCALE = 16
-"""The divisor of the output when nothing else is said: YaneuraOu's default of the option with this name."""
+"""Default divisor of the output: YaneuraOu's default of the option with this name."""
 SHIFT = 6
 """Bits that a hidden layer's sums are shifted by."""
 PROVENANCE = "nn_bin"
-"""The key of a network's provenance under which words and hashes of its nn.bin are kept."""
+"""Key of a network's provenance under which text and hashes of its nn.bin are kept."""
 MAX_FV_SCALE = 1024
 
-_KNOWN = {"half_kp": ("HalfKP(Friend)", 0x5D69D5B8), "k_p": ("K+P", 0x3F5717FF)}
-"""By our feature set: YaneuraOu's name, and its hash."""
-NNUE_FEATURES = tuple(_KNOWN)
 _MAX_WORDS = 1 << 16
-_PADDING = 32
 _HEADER = struct.Struct("<3I")
 _HASH = struct.Struct("<I")
-_MASK = (1 << 32) - 1
 _SCALE_WORD = re.compile(r"\bfv_scale=(\d{1,4})\b")
-_OTHER_ARITHMETIC = re.compile(r"sqr|screlu|pairwise|sfnn|stack|\bqa=(?!127\b)|\bqb=(?!64\b)", re.IGNORECASE)
-
-
-def padded_inputs(count: int) -> int:
-    """Weights in a file's row of a layer with `count` inputs."""
-    return -(-count // _PADDING) * _PADDING
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """What the layout of a file depends on."""
-
-    features: str
-    """Our feature set's name: half_kp or k_p."""
-    width: int
-    """Lanes of a perspective."""
-    hidden: tuple[int, ...]
-    """Outputs of the hidden layers, the first one first."""
-
-    def __str__(self) -> str:
-        name = _KNOWN[self.features][0].removesuffix("(Friend)")
-        return f"{name} {self.width}x2" + "".join(f"-{count}" for count in self.hidden)
-
-    @property
-    def rows(self) -> int:
-        return feature_set(self.features).rows
-
-    def layers(self) -> Iterator[tuple[int, int]]:
-        """(outputs, inputs) of each layer, the output layer last."""
-        inputs = 2 * self.width
-        for outputs in (*self.hidden, 1):
-            yield outputs, inputs
-            inputs = outputs
-
-    @property
-    def body_size(self) -> int:
-        """Bytes after the words."""
-        rows = 2 * self.width * (self.rows + 1)
-        return 2 * _HASH.size + rows + sum(out * (4 + padded_inputs(into)) for out, into in self.layers())
-
-    @property
-    def words(self) -> str:
-        """The architecture as YaneuraOu writes it."""
-        text = f"InputSlice[{2 * self.width}(0:{2 * self.width})]"
-        for number, (outputs, inputs) in enumerate(self.layers()):
-            kind = "AffineTransform" if number else "AffineTransformSparseInput"
-            text = f"{kind}[{outputs}<-{inputs}]({text})"
-            if number < len(self.hidden):
-                text = f"ClippedReLU[{outputs}]({text})"
-        return f"Features={_KNOWN[self.features][0]}[{self.rows}->{self.width}x2],Network={text}"
-
-    @property
-    def feature_hash(self) -> int:
-        return _KNOWN[self.features][1] ^ 2 * self.width
-
-    @property
-    def network_hash(self) -> int:
-        found = 0xEC42E90D ^ 2 * self.width
-        for number, (outputs, _) in enumerate(self.layers()):
-            found = (0xCC03DAE4 + outputs & _MASK) ^ found >> 1 ^ found << 31 & _MASK
-            if number < len(self.hidden):
-                found = found + 0x538D24C7 & _MASK
-        return found
-
-    @property
-    def file_hash(self) -> int:
-        return self.feature_hash ^ self.network_hash
-
-
-def _said(words: str) -> Architecture | None:
-    """The architecture of the words, if they name one that this program knows."""
-    match = re.match(r"Features=([^\[]{1,40})\[\d{1,9}->(\d{1,5})x2\],", words)
-    if match is None or int(match[2]) == 0:
-        return None
-    hidden = tuple(map(int, reversed(re.findall(r"ClippedReLU\[(\d{1,5})\]", words))))
-
-    def plain(text: str) -> str:
-        # Older files do not tell layers with sparse inputs apart; another trainer has its own name for K+P.
-        return text.replace("SparseInput", "").replace("Features=K-P(Friend)", "Features=K+P")
-
-    for features in _KNOWN:
-        found = Architecture(features, int(match[2]), hidden)
-        if plain(words) == plain(found.words) or plain(words).startswith(plain(found.words) + ","):
-            return found
-    return None
-
-
-def _hashed(feature_hash: int, network_hash: int, body_size: int) -> Architecture | None:
-    """The architecture with two hidden layers that has these hashes and this size, if there is one."""
-    for features, (_, base) in _KNOWN.items():
-        inputs = feature_hash ^ base
-        if inputs % 2 or not 0 < inputs <= 2 * MAX_WIDTH:
-            continue
-        rest = body_size - Architecture(features, inputs // 2, ()).body_size + padded_inputs(inputs)
-        for first in range(1, MAX_LAYER + 1):
-            left, row = rest - first * (4 + padded_inputs(inputs)), 5 + padded_inputs(first)
-            # The second layer's rows and the output's: b * (row - 1) + padded_inputs(b) = left.
-            for second in range(max(1, -(-(left - _PADDING + 1) // row)), min(left // row, MAX_LAYER) + 1):
-                found = Architecture(features, inputs // 2, (first, second))
-                if found.body_size == body_size and found.network_hash == network_hash:
-                    return found
-    return None
+_PART_BYTES = 1 << 24
+_MOST_VALUES = 1 << 15
 
 
 def is_nnue(path: Path) -> bool:
-    """Whether a file means to be an nn.bin: by its first number, its words or, failing these, its name."""
+    """Return whether a file means to be an nn.bin: by its first number, its text or, failing these, its name."""
     with open(path, "rb") as file:
         head = file.read(64)
     return head.startswith(_HASH.pack(VERSION)) or b"Features=" in head[12:] or path.suffix.lower() in (".bin", ".nnue")
 
 
-def read_nnue(path: Path | str, fv_scale: int | None = None) -> EvalNetwork:
-    """The network of an nn.bin. fv_scale: the output's divisor; without it what the file's words say, else 16.
+def read_nnue(path: Path | str, fv_scale: int | None = None, architecture: str | None = None) -> EvalNetwork:
+    """Return the network of an nn.bin.
 
-    Raises OSError, or ValueError in one line that names the file, what was found in it and what was expected.
+    fv_scale: the output's divisor; default what the file's text says, else 16. architecture: YaneuraOu's name, for a
+    file that does not settle it. Raises OSError, or ValueError in one line that names the file, what was found in it
+    and what was expected; OptionError with the field `architecture` for a name that is wrong or missing.
     """
     path = Path(path)
     try:
         with open(path, "rb") as file:
-            return _read(file, fv_scale)
+            return _read(file, fv_scale, architecture or None)
+    except OptionError as error:
+        raise OptionError(f"{path}: {error}", *error.fields) from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _read(file: BinaryIO, fv_scale: int | None) -> EvalNetwork:
+def _read(file: BinaryIO, fv_scale: int | None, named: str | None) -> EvalNetwork:
     size = os.fstat(file.fileno()).st_size
     words, file_hash = _read_header(file, size)
     body_size = size - file.tell()
-    (feature_hash,) = _HASH.unpack(file.read(_HASH.size).ljust(_HASH.size, b"\0"))
-    architecture = find_architecture(words, feature_hash, feature_hash ^ file_hash, body_size)
-    bias = _numbers(file, "<i2", architecture.width)
-    rows = _numbers(file, "<i2", architecture.rows, architecture.width)
-    (network_hash,) = _HASH.unpack(file.read(_HASH.size))
-    layers = []
-    for number, (outputs, inputs) in enumerate(architecture.layers(), 1):
-        constant = _numbers(file, "<i4", outputs)
-        weight = _numbers(file, "<i1", outputs, padded_inputs(inputs))
-        if weight[:, inputs:].any():
-            raise ValueError(f"layer {number}: weights for more than its {inputs} inputs: they must be 0")
-        last = number == len(architecture.hidden) + 1
-        layers.append(Layer(np.ascontiguousarray(weight[:, :inputs]), constant, 0 if last else SHIFT))
-    kept = {"architecture": words, "file_hash": file_hash, "feature_hash": feature_hash, "network_hash": network_hash}
+    feature_hash = _read_hash(file)
+    kept: dict[str, Any] = {"architecture": words, "file_hash": file_hash, "feature_hash": feature_hash}
+    place = file.tell()
+    compressed = file.read(len(MAGIC)) == MAGIC or words.startswith(SFNN_TEXT)
+    file.seek(place)
+    if compressed:
+        architecture, bias, rows = _read_compressed(file, size, words, named)
+    else:
+        architecture = identify_classic(words, feature_hash, feature_hash ^ file_hash, body_size, named)
+        bias = _numbers(file, "<i2", architecture.width)
+        rows = _read_rows(file, architecture.rows, architecture.width)
+    weight, constant = None, 0
+    if architecture.has_progress:
+        kept["progress_hash"] = _read_hash(file)
+        constant = int(_numbers(file, "<i4", 1)[0])
+        weight = _numbers(file, "<i4", SQUARES, BONA_END)
+    layers, hashes = _read_layers(file, architecture)
+    kept["network_hash"] = hashes
+    if named is not None:
+        kept["named"] = architecture.name
     return EvalNetwork(
         feature_set(architecture.features),
         rows,
         bias,
-        tuple(layers),
+        layers,
         perspectives=2,
+        activation=PAIRWISE if architecture.sfnn else CLIPPED,
         output_divisor=_divisor(words, fv_scale),
         logit_per_output=1 / CP_PER_LOGIT,  # a score is the output divided by FV_SCALE, no less and no more
         cp_per_logit=CP_PER_LOGIT,
         provenance={PROVENANCE: kept},
+        sum_bits=15 if architecture.sfnn else 16,
+        hidden_squares=architecture.sfnn,
+        shortcut=architecture.shortcut,
+        shards=architecture.shards,
+        stacks=make_stacks(architecture.tokens, weight, constant),
     )
 
 
 def _read_header(file: BinaryIO, size: int) -> tuple[str, int]:
-    """The words and the file hash."""
+    """Return the text and the file hash."""
     head = file.read(_HEADER.size)
     if len(head) >= _HASH.size and (version := _HASH.unpack_from(head)[0]) != VERSION:
         raise ValueError(f"version 0x{version:08X}, expected 0x{VERSION:08X} (YaneuraOu's nn.bin)")
@@ -211,40 +132,99 @@ def _read_header(file: BinaryIO, size: int) -> tuple[str, int]:
         raise ValueError(f"truncated: {size} bytes, expected an nn.bin with a header of {_HEADER.size} and a network")
     _, file_hash, length = _HEADER.unpack(head)
     if length > _MAX_WORDS:
-        raise ValueError(f"damaged: {length:,} bytes of words for its architecture, expected at most {_MAX_WORDS:,}")
+        raise ValueError(f"damaged: {length:,} bytes of text for its architecture, expected at most {_MAX_WORDS:,}")
     if size < _HEADER.size + length + _HASH.size:
-        raise ValueError(f"truncated: {size:,} bytes, expected {length} bytes of words and then a network")
-    # Words that are no UTF-8 survive reading and writing as well.
+        raise ValueError(f"truncated: {size:,} bytes, expected {length} bytes of text and then a network")
+    # Text that is no UTF-8 survives reading and writing as well.
     return file.read(length).decode("utf-8", "surrogateescape"), file_hash
 
 
-def find_architecture(words: str, feature_hash: int, network_hash: int, body_size: int) -> Architecture:
-    """The architecture that words or hashes name and that the size (bytes after the words) fits.
+def _read_hash(file: BinaryIO) -> int:
+    (found,) = _HASH.unpack(file.read(_HASH.size).ljust(_HASH.size, b"\0"))
+    return int(found)
 
-    Raises ValueError in words if there is none.
-    """
-    known = " and ".join(f"{name}, hash 0x{base:08X}" for name, base in _KNOWN.values())
-    expected = f"expected {known} (^ 2H), Hx2-a-b with ClippedReLU"
-    found = f"{words[:300]!a} with feature hash 0x{feature_hash:08X}"
-    if _OTHER_ARITHMETIC.search(words):
-        raise ValueError(f"unknown architecture: found {found}; {expected}")
-    said = _said(words)
-    if said is not None and said.body_size == body_size:
-        return said
-    hashed = _hashed(feature_hash, network_hash, body_size)
-    if hashed is not None:
-        return hashed
-    if said is None:
-        raise ValueError(f"unknown architecture: found {found}; {expected}")
-    missing = said.body_size - body_size
-    problem = f"truncated: {missing:,} bytes are missing" if missing > 0 else f"{-missing:,} bytes too many"
-    raise ValueError(f"{problem}: found {body_size:,} bytes after the words, expected {said.body_size:,} for {said}")
+
+def _read_compressed(
+    file: BinaryIO, size: int, words: str, named: str | None
+) -> tuple[Architecture, np.ndarray, np.ndarray]:
+    """Return an SFNN's architecture, its bias int16 [W] and its rows int8 or int16 [features, W]."""
+    length = read_block_size(file, size, "the first layer's bias")
+    start = file.tell()
+    width = count_values(file, length) if length <= 3 * _MOST_VALUES else 0
+    file.seek(start)
+    if width == 0:
+        raise ValueError(f"the first layer's bias: {length:,} bytes of a LEB128 block")
+    bias = read_values(file, length, width, "the first layer's bias").astype(np.int16)
+    payload = read_block_size(file, size, "the first layer's weights")
+    start = file.tell()
+    sizes = Sizes(width, payload, size - start - payload)
+    try:
+        architecture = identify_sfnn(words, sizes, named)
+    except OptionError:
+        # The list of what would fit is shorter when the weights are counted, which reads all of them.
+        architecture = identify_sfnn(words, replace(sizes, values=count_values(file, payload)), named)
+    file.seek(start)
+    rows = read_values(file, payload, architecture.rows * width, "the first layer's weights")
+    return architecture, bias, rows.reshape(architecture.rows, width)
+
+
+def _read_rows(file: BinaryIO, count: int, width: int) -> np.ndarray:
+    """Return plain rows on a cache line: int8 if all numbers fit, else int16."""
+    rows = aligned_zeros(count * width, np.int8).reshape(count, width)
+    step = max(1, _PART_BYTES // (2 * width))
+    for start in range(0, count, step):
+        part = _numbers(file, "<i2", min(step, count - start), width)
+        if rows.dtype == np.int8 and (int(part.min()) < -128 or int(part.max()) > 127):
+            narrow, rows = rows, aligned_zeros(count * width, np.int16).reshape(count, width)
+            rows[:start] = narrow[:start]
+        rows[start : start + len(part)] = part
+    return rows
+
+
+def _read_layers(file: BinaryIO, architecture: Architecture) -> tuple[tuple[Layer, ...], int | list[int]]:
+    """Return the layers of all stacks, and their hashes: one number if all are equal."""
+    stacks, shapes = architecture.stacks, list(architecture.layers())
+    biases = [np.empty((stacks, outputs), np.int32) for outputs, _ in shapes]
+    weights = [np.empty((stacks, outputs, inputs), np.int8) for outputs, inputs in shapes]
+    paddings: list[np.ndarray | None] = [None for _ in shapes]
+    hashes = np.empty(stacks, np.uint32)
+    step = max(1, _PART_BYTES // architecture.stack_bytes)
+    for start in range(0, stacks, step):
+        count = min(step, stacks - start)
+        stop = start + count
+        part = _numbers(file, "<u1", count, architecture.stack_bytes)
+        hashes[start:stop] = part[:, : _HASH.size].copy().view("<u4")[:, 0]
+        place = _HASH.size
+        for number, (outputs, inputs) in enumerate(shapes):
+            row = padded_inputs(inputs)
+            biases[number][start:stop] = part[:, place : place + 4 * outputs].copy().view("<i4")
+            place += 4 * outputs
+            whole = part[:, place : place + outputs * row].view(np.int8).reshape(count, outputs, row)
+            place += outputs * row
+            weights[number][start:stop] = whole[:, :, :inputs]
+            rest = whole[:, :, inputs:]
+            if rest.any() and paddings[number] is None:
+                paddings[number] = np.zeros((stacks, outputs, row - inputs), np.int8)
+            if (padding := paddings[number]) is not None:
+                padding[start:stop] = rest
+    shifts = [SHIFT] * (len(shapes) - 1) + [0]
+    made = []
+    for bias, weight, shift, padding in zip(biases, weights, shifts, paddings, strict=True):
+        if stacks == 1:
+            made.append(Layer(weight[0], bias[0], shift, None if padding is None else padding[0]))
+        else:
+            made.append(Layer(weight, bias, shift, padding))
+    same = bool((hashes == hashes[0]).all())
+    return tuple(made), int(hashes[0]) if same else hashes.tolist()
 
 
 def _numbers(file: BinaryIO, kind: str, *shape: int) -> np.ndarray:
-    """The file's next numbers in the machine's own byte order."""
+    """Return the file's next numbers in the machine's own byte order. Raises ValueError if they are not there."""
     kind_here = np.dtype(kind).newbyteorder("=")
-    numbers = np.fromfile(file, kind, int(np.prod(shape)))
+    wanted = int(np.prod(shape))
+    numbers = np.fromfile(file, kind, wanted)
+    if len(numbers) != wanted:
+        raise ValueError(f"truncated: {wanted - len(numbers):,} numbers of {np.dtype(kind).itemsize} bytes are missing")
     return numbers.astype(kind_here, copy=False).reshape(shape)
 
 
@@ -259,43 +239,60 @@ def _divisor(words: str, fv_scale: int | None) -> int:
 
 @dataclass(frozen=True)
 class Header:
-    """What an nn.bin says of itself and YaneuraOu does not enforce."""
+    """The text and the hashes of an nn.bin, which YaneuraOu does not enforce."""
 
     words: str
     file_hash: int
     feature_hash: int
-    network_hash: int
+    network_hashes: tuple[int, ...]
+    """One per stack."""
+    progress_hash: int
 
     @staticmethod
     def of(net: EvalNetwork, architecture: Architecture) -> Header:
-        """The header of the nn.bin that the network was read from, else the one that YaneuraOu would write.
+        """Return the header of the nn.bin that the network was read from, else the one that YaneuraOu would write.
 
-        Where the words tell a scale, it is the network's, which may have been read with another.
+        A scale in a text that was read becomes the network's, which may have been read with another.
         """
+        made = Header(
+            architecture.words,
+            architecture.file_hash,
+            architecture.feature_hash,
+            (architecture.network_hash,) * architecture.stacks,
+            PROGRESS_HASH,
+        )
         kept = net.provenance.get(PROVENANCE)
-        if isinstance(kept, dict):
-            words = kept.get("architecture")
-            hashes = [kept.get(name) for name in ("file_hash", "feature_hash", "network_hash")]
-            whole = [one for one in hashes if isinstance(one, int) and 0 <= one <= _MASK]
-            if isinstance(words, str) and len(whole) == len(hashes):
-                if (told := _SCALE_WORD.search(words)) and int(told[1]) != net.output_divisor:
-                    words = _SCALE_WORD.sub(f"fv_scale={net.output_divisor}", words)
-                found = Header(words, *whole)
-                if found._names(architecture):
-                    return found
-        made = architecture
-        return Header(made.words, made.file_hash, made.feature_hash, made.network_hash)
+        if not isinstance(kept, dict):
+            return made
+        words, hashes = kept.get("architecture"), kept.get("network_hash")
+        of_stacks: list[Any] = hashes if isinstance(hashes, list) else [hashes] * architecture.stacks
+        others: list[Any] = [kept.get("file_hash"), kept.get("feature_hash"), kept.get("progress_hash", PROGRESS_HASH)]
+        fitting = all(isinstance(one, int) and 0 <= one <= MASK for one in (*of_stacks, *others))
+        if not (isinstance(words, str) and fitting and len(of_stacks) == architecture.stacks):
+            return made
+        if (said := _SCALE_WORD.search(words)) and int(said[1]) != net.output_divisor:
+            words = _SCALE_WORD.sub(f"fv_scale={net.output_divisor}", words)
+        found = Header(words, others[0], others[1], tuple(of_stacks), others[2])
+        return found if found._names(architecture, kept.get("named")) else made
 
     @property
     def encoded_words(self) -> bytes:
-        """The words as the file holds them."""
+        """The text as the file holds it."""
         return self.words.encode("utf-8", "surrogateescape")
 
-    def _names(self, architecture: Architecture) -> bool:
-        """Whether a file with this header would be read as that architecture."""
-        network_hash = self.feature_hash ^ self.file_hash
+    def _names(self, architecture: Architecture, named: Any) -> bool:
+        """Return whether a file with this header would be read as that architecture."""
+        if len(self.encoded_words) > _MAX_WORDS or not isinstance(named, str | None):
+            return False
+        rows = architecture.rows * architecture.width
         try:
-            found = find_architecture(self.words, self.feature_hash, network_hash, architecture.body_size)
-            return found == architecture and len(self.encoded_words) <= _MAX_WORDS
+            if architecture.sfnn:
+                sizes = Sizes(architecture.width, rows, architecture.tail_bytes)
+                found = identify_sfnn(self.words, sizes, named)
+            else:
+                network_hash = self.feature_hash ^ self.file_hash
+                size = architecture.body_size
+                found = identify_classic(self.words, self.feature_hash, network_hash, size, named)
         except ValueError:
             return False
+        return found == architecture

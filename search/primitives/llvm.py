@@ -50,9 +50,9 @@ def shuffle(builder: Any, value: Any, lanes: list[int]) -> Any:
     return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), order)
 
 
-def clip(builder: Any, value: Any, element: ir.IntType, count: int) -> Any:
-    """Clip the lanes to 0..127."""
-    for order, bound in ((">", 0), ("<", 127)):
+def clip(builder: Any, value: Any, element: ir.IntType, count: int, most: int = 127) -> Any:
+    """Clip the lanes to 0..most."""
+    for order, bound in ((">", 0), ("<", most)):
         limit = constant(element, count, bound)
         value = builder.select(builder.icmp_signed(order, value, limit), value, limit)
     return value

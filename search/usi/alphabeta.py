@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
+from search.system.options import OptionError
 from search.usi.adapter import Adapter, Say
 from search.usi.options import FileName, Option, OptionValues, Spin
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 DEFAULT_FV_SCALE = 16
 """YaneuraOu's default. While the option has this value, an nn.bin that specifies another divisor keeps its own."""
+NO_ARCHITECTURE = "auto"
+"""Default of EvalArchitecture: the file decides; else YaneuraOu's name, such as SFNN_halfka2_1024_7_64_k3k3."""
 FALLBACK_HASH = 16
 """Megabytes of the table if the requested size does not fit at the start."""
 OPTIONS: tuple[Option, ...] = (
@@ -23,6 +26,7 @@ OPTIONS: tuple[Option, ...] = (
     Spin("Threads", 1, 1, MOST_THREADS),
     FileName("EvalFile", "default"),
     Spin("FV_SCALE", DEFAULT_FV_SCALE, 1, 128),
+    FileName("EvalArchitecture", NO_ARCHITECTURE, "string"),
 )
 
 
@@ -84,7 +88,8 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
                 engine.set_threads(values.number("Threads"))
             except MemoryError:
                 say(f"Threads {values.number('Threads')}: not enough memory; keeping the previous number")
-        if self._changed("FV_SCALE", values) | self._changed("EvalFile", values):
+        changed = [self._changed(name, values) for name in ("FV_SCALE", "EvalFile", "EvalArchitecture")]
+        if any(changed):
             self._load(engine, values, say)
         changes = {one.name: value for one in self._tunable if (value := values.number(one.name)) != one.default}
         if changes != self._parameters:  # filling the table of parameters takes as long as a short search
@@ -103,13 +108,22 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
             self._backing = back_table(engine.table)
 
     def _load(self, engine: AlphaBetaEngine, values: OptionValues, say: Say) -> None:
-        path, scale = values.text("EvalFile"), values.number("FV_SCALE")
+        path, scale, named = values.text("EvalFile"), values.number("FV_SCALE"), values.text("EvalArchitecture")
         try:
-            engine.set_network(path, None if scale == DEFAULT_FV_SCALE else scale)
+            engine.set_network(
+                path, None if scale == DEFAULT_FV_SCALE else scale, None if named == NO_ARCHITECTURE else named
+            )
         except (OSError, ValueError, MemoryError) as error:
             self._refused.add("EvalFile")
             kept = self._network or self._fall_back(engine)
-            say(f"EvalFile: {error}; keeping {kept}. Set EvalFile to a network file, or to default")
+            if isinstance(error, OptionError):
+                said, remedy = (
+                    error.spelled(lambda field: "EvalArchitecture"),
+                    "Set EvalArchitecture or another EvalFile",
+                )
+            else:
+                said, remedy = str(error), "Set EvalFile to a network file, or to default"
+            say(f"EvalFile: {said}; keeping {kept}. {remedy}")
             return
         self._refused.discard("EvalFile")
         self._network = path

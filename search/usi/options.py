@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 ENTERING_KING_RULES = ("NoEnteringKing", "CSARule24", "CSARule24H", "CSARule27", "CSARule27H", "TryRule")
 """YaneuraOu's names; those ending in H consider a handicap, see `search.rules.declaration`."""
-NO_BOOK = "no_book"
 HIGHEST = (1 << 31) - 1
 """Largest number of any option: ShogiGUI reads numbers as 32 bits and would change a larger limit."""
 
@@ -98,22 +97,8 @@ SESSION_OPTIONS: tuple[Option, ...] = (
     Spin("ResignValue", 99_999, 0, 99_999),
     Spin("Draw_Value_Black", 500, 0, 1000),
     Spin("Draw_Value_White", 500, 0, 1000),
-    # Book options with YaneuraOu's names, see `search.usi.book_choice`.
-    Check("USI_OwnBook", True),
-    FileName("BookFile", NO_BOOK),
-    FileName("BookDir", "book", "string"),
-    Spin("BookMoves", 16, 0, 10_000),
-    Spin("BookIgnoreRate", 0, 0, 100),
-    Check("NarrowBook", False),
-    Spin("BookEvalDiff", 30, 0, 99_999),
-    Spin("BookEvalBlackLimit", 0, -99_999, 99_999),
-    Spin("BookEvalWhiteLimit", -140, -99_999, 99_999),
-    Spin("BookDepthLimit", 0, 0, 99_999),
-    Check("ConsiderBookMoveCount", True),
-    Check("IgnoreBookPly", True),
-    Check("FlippedBook", True),
 )
-"""Options of every engine's session; see `search.usi.adapter` for those that each engine adds."""
+"""Options of every engine's session. Books add `search.usi.book_options`, engines those of their adapter."""
 
 
 class OptionValues:
@@ -137,6 +122,14 @@ class OptionValues:
             raise ValueError(f"unknown option {name[:60]!r}")
         self._values[option.name] = option.read(text)
         return option.name
+
+    def has(self, name: str) -> bool:
+        """Whether an option of this name is declared."""
+        return name in self._values
+
+    def is_default(self, name: str) -> bool:
+        """Whether an option has its default value."""
+        return self._values[name] == self._options[name.lower()].default
 
     def number(self, name: str) -> int:
         """The value of a Spin."""

@@ -21,6 +21,8 @@ from search.clock import Budget, Margins, after_pondering, plan
 from search.system.threads import started
 from search.usi.adapter import Adapter
 from search.usi.alphabeta import AlphaBetaAdapter
+from search.usi.book_options import OPTIONS as BOOK_OPTIONS
+from search.usi.book_options import read_profile
 from search.usi.go import Go, parse_go, shown
 from search.usi.options import ENTERING_KING_RULES, SESSION_OPTIONS, OptionValues
 from search.usi.streams import FAREWELL_SECONDS, MAX_LINE, SCRIPT_SECONDS
@@ -49,7 +51,8 @@ class Session:
         self._adapter: Adapter[Any] = adapter or AlphaBetaAdapter()
         own = {option.name for option in self._adapter.options}
         shared = tuple(option for option in SESSION_OPTIONS if option.name not in own)
-        self._options = OptionValues(self._adapter.options + shared)
+        self._profile = read_profile()
+        self._options = OptionValues(self._adapter.options + shared + BOOK_OPTIONS[self._profile.version])
         self._engine: Engine | None = None
         self._said: set[str] = set()
         self._refused = ""
@@ -130,6 +133,8 @@ class Session:
         for option in self._options.declared:
             self._write(option.declaration())
         self._write("usiok")
+        if self._profile.message:
+            self.say(self._profile.message)
         # Importing Numba takes half a second: begin while the GUI sends its options.
         started(threading.Thread(target=_import_engine))
 

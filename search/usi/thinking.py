@@ -14,16 +14,17 @@ from search.clock import OWN_DELAY, Punctuality
 from search.score import is_mate, mate_plies
 from search.system.threads import started
 from search.usi.adapter import Adapter, Say
+from search.usi.book_options import NO_BOOK, book_rules
 from search.usi.go import Go
-from search.usi.options import NO_BOOK, OptionValues
+from search.usi.options import OptionValues
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from search.book.moves import Book
     from search.engine import Analysis, Engine, Progress
     from search.mate.root_mate import RootMate
     from search.mate.solver import MateSolver, StopFlag
-    from search.usi.book import Book
 
 
 class Thinking:
@@ -48,9 +49,10 @@ class Thinking:
         self._done.set()
         self._interrupt: Callable[[], None] = lambda: None
         self._release = threading.Event()
-        self._book: Book | None = None
-        self._book_asked = False
-        """Whether a GUI has set a book option since the book was opened."""
+        self._books: list[Book] = []
+        """The books of BookFile in their order of priority."""
+        self._books_due = True
+        """Whether the books have to be opened: at the start, and after a GUI has set an option of theirs."""
         self._solver: MateSolver | None = None
         self._root_mate: RootMate | None = None
         self.punctuality = Punctuality()
@@ -92,19 +94,26 @@ class Thinking:
 
             with self._beside("Mate_Root_Search", "it"):
                 self._root_mate = RootMate()
-        if self._book_asked:
-            self._book_asked, self._book = False, None
-            name = self._options.text("BookFile")
+        if self._books_due:
+            self._books_due, self._books = False, []
             with self._beside("BookFile", "a book"):
-                if name != NO_BOOK:
-                    from search.usi.book import Book
+                self._books = self._open_books()
 
-                    self._book = Book(Path(self._options.text("BookDir"), name).absolute())
+    def _open_books(self) -> list[Book]:
+        name = self._options.text("BookFile")
+        if name == NO_BOOK:
+            return []
+        from search.book.priority import book_paths, open_books
+
+        path = Path(self._options.text("BookDir"), name).absolute()
+        if self._options.is_default("BookFile") and not book_paths(path, self._say_once)[0].exists():
+            return []  # nobody has asked for it
+        return open_books(path, self._say_once)
 
     def option_set(self, name: str) -> None:
         """Note that a GUI has set this option: the same path may hold another book. A running search keeps its own."""
         if name in ("BookFile", "BookDir"):
-            self._book_asked = True
+            self._books_due = True
 
     @contextlib.contextmanager
     def _beside(self, what: str, name: str) -> Iterator[None]:
@@ -148,11 +157,14 @@ class Thinking:
 
     def _book_move(self, engine: Engine) -> Analysis | None:
         """Return the book's move for the current position and report its candidates as lines; None if there is none."""
-        if self._book is None or not self._in_force.flag("USI_OwnBook"):
+        if not self._books or not self._in_force.flag("USI_OwnBook"):
             return None
-        from search.usi.book_choice import BookRules, choose
+        from search.book.choice import choose
+        from search.engine import Limits
 
-        found = choose(self._book, engine.position, BookRules.from_options(self._in_force), self._say_once)
+        if engine.decided(Limits()) is not None:  # a declaration wins at once
+            return None
+        found = choose(self._books, engine.position, book_rules(self._in_force), self._say_once)
         if found is None:
             return None
         engine.limit(None)

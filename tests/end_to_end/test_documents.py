@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.sweep.configuration import read_configuration
+from experiments.nets.plan import read_plan
 from liteshogi import __main__ as front_door
 from liteshogi.verbs import VERBS, correction
 from tests.end_to_end.documents import DOCUMENTS, PROGRAM, ROOT, blocks_of, named
@@ -96,4 +96,4 @@ def test_the_example_of_a_sweep_is_one(tmp_path: Path) -> None:
         r"^```toml\n(.*?)^```", (ROOT / "docs/guide/sweep.md").read_text(encoding="utf-8"), re.M | re.S
     )
     (tmp_path / "sweep.toml").write_text(example, encoding="utf-8")
-    assert read_configuration(tmp_path / "sweep.toml").spaces
+    assert read_plan(tmp_path / "sweep.toml").spaces

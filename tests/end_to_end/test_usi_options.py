@@ -134,13 +134,13 @@ def test_a_book_that_cannot_be_read_is_named_and_the_engine_plays_on(protocol, b
         (book / "bad.db").write_text("#YANEURAOU-DB2016 1.00\nrubbish\n")
         said = "".join(protocol.send(f"setoption name BookFile value {book / name}").settle())
         assert complaint in said
-        assert "continuing without a book" in said
+        assert "continuing without" in said
         protocol.send("position startpos", "go depth 2")
         assert protocol.bestmove() != "resign"
     protocol.send(f"setoption name BookFile value {book / 'mine.db'}").settle()
     (book / "mine.db").unlink()
     lines = protocol.send("position startpos", "go depth 2").until("bestmove")
-    assert "continuing without a book" in lines[0]
+    assert "continuing without" in lines[0]
     assert lines[-1].split()[1] != "resign"
 
 

@@ -125,7 +125,7 @@ def test_the_verb(make_net, tmp_path: Path, positions: Sample, capsys: pytest.Ca
     assert "equals the trained module" in capsys.readouterr().out
     assert load_network(output).cp_per_logit == 500.0
     for run in (tmp_path, tmp_path / "network.safetensors"):
-        with pytest.raises(ValueError, match="is an input too; write to another file"):
+        with pytest.raises(ValueError, match="is also an input"):
             fold_file(run, tmp_path / "network.safetensors", positions=100, overwrite=True)
 
 
@@ -133,7 +133,7 @@ def test_nothing_is_written_where_nothing_can_be_folded(make_net, tmp_path: Path
     with pytest.raises(ValueError, match="at least one"):
         fold_file(tmp_path / "none", tmp_path / "out.safetensors", positions=0)
     for scale in (0.0, -600.0, math.nan, math.inf):
-        with pytest.raises(ValueError, match=f"--cp-per-logit {scale}: a finite number above 0"):
+        with pytest.raises(ValueError, match=f"`cp_per_logit` {scale}: "):
             fold_file(tmp_path / "none", tmp_path / "out.safetensors", cp_per_logit=scale)
     with pytest.raises(FileNotFoundError):
         fold_file(tmp_path / "missing.safetensors", tmp_path / "out.safetensors")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,13 +17,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
-from export.nnue import import_nnue, nnue_bytes, write_nnue
+from export.nnue import import_nnue, nnue_architecture, nnue_bytes, write_nnue
 from liteshogi.commands.export import Command as Export
 from liteshogi.commands.import_ import Command as Import
 from search.evaluation.bench import random_network
 from search.evaluation.network import Layer
 from search.evaluation.network_file import load_network, save_network
+from search.evaluation.nnue_architecture import parse_name
 from search.evaluation.nnue_file import read_nnue
+from search.system.options import OptionError
+from tests.yaneuraou_networks import network_bytes
 
 
 @pytest.mark.parametrize(
@@ -42,7 +46,7 @@ def test_the_verbs_give_the_same_bytes(
     (tmp_path / "nn.bin").write_bytes(content)
     Import(tmp_path / "nn.bin", tmp_path / "net.safetensors", json=True).run()
     figures = json.loads(capsys.readouterr().out)
-    assert figures["architecture"] == f"{'HalfKP' if features == 'half_kp' else 'K+P'} {width}x2-{first}-{second}"
+    assert figures["architecture"] == f"{'halfkp' if features == 'half_kp' else 'kp'}_{width}x2-{first}-{second}"
     assert figures["fv_scale"] == 16
     Export(str(tmp_path / "net.safetensors"), tmp_path / "again.bin", json=True).run()
     assert json.loads(capsys.readouterr().out)["bytes"] == len(content)
@@ -50,6 +54,58 @@ def test_the_verbs_give_the_same_bytes(
     Export(str(tmp_path / "nn.bin"), tmp_path / "copy.bin").run()
     assert (tmp_path / "copy.bin").read_bytes() == content
     assert "FV_SCALE to 16" in capsys.readouterr().out
+
+
+NAMES = (
+    "halfkpvm_32x2_8_32",
+    "halfka1_32x2_8_32",
+    "halfkahm1_64x2_16_32",
+    "ka2_32x2_8_32",
+    "SFNN_kp_64_7_32",
+    "SFNN_ka2_64_8_64_hand64z_k9k9z_progress2",
+    "SFNN_ka2_128_15_48_c0_s16x8_k3k3",
+    "SFNN_halfkahm2_64_7_32_k3k3_progress4_hand4",
+    "SFNN_halfka2_64_8_32_c32_s16x2",
+)
+
+
+@pytest.mark.parametrize("edge", [False, True], ids=["", "edge"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_kind_comes_out_as_it_went_in(name: str, edge: bool, tmp_path: Path) -> None:
+    """With random bytes in all padding, and in the weights that an output of a shard does not see."""
+    content = network_bytes(name, 3, edge)
+    (tmp_path / "nn.bin").write_bytes(content)
+    net = read_nnue(tmp_path / "nn.bin")
+    assert nnue_bytes(net) == content
+    import_nnue(tmp_path / "nn.bin", tmp_path / "net.safetensors")
+    found = load_network(tmp_path / "net.safetensors")
+    assert nnue_bytes(found) == content
+    assert parse_name(name) == nnue_architecture(found)
+    assert (found.rows == net.rows).all()
+
+
+def test_a_file_that_needed_a_name_needs_none_as_a_network_file(tmp_path: Path) -> None:
+    name = "SFNN_kp_64_7_32_hand64_k3k3"
+    content = network_bytes(name)
+    (text,) = struct.unpack_from("<I", content, 8)
+    nameless = content[:8] + struct.pack("<I", 3) + b"?\xff?" + content[12 + text :]
+    (tmp_path / "nn.bin").write_bytes(nameless)
+    with pytest.raises(OptionError, match="name it"):
+        import_nnue(tmp_path / "nn.bin", tmp_path / "net.safetensors")
+    found = import_nnue(tmp_path / "nn.bin", tmp_path / "net.safetensors", architecture=name)
+    assert found["architecture"] == name
+    write_nnue(load_network(tmp_path / "net.safetensors"), tmp_path / "again.bin")
+    assert (tmp_path / "again.bin").read_bytes() == nameless
+
+
+def test_an_sfnn_of_our_own_gets_the_text_of_its_name(tmp_path: Path) -> None:
+    parts = {"activation": "pairwise_clipped_relu", "hidden_squares": True, "shortcut": True}
+    net = random_network("k_p", 64, (8, 32), 2, stacks=("k3k3", "hand4"), **parts)
+    write_nnue(net, tmp_path / "nn.bin")
+    found = load_network(tmp_path / "nn.bin")
+    words = found.provenance["nn_bin"]["architecture"]
+    assert words.startswith("ModelType=SFNNWithoutPsqt;Features=K+P[1710->64x2],Network=SFNN_KP_64_7_32_HAND4_K3K3{")
+    assert all((one.weight == two.weight).all() for one, two in zip(net.layers, found.layers, strict=True))
 
 
 def test_what_no_nn_bin_holds_is_not_asked_to_replace_one(tmp_path: Path) -> None:
@@ -143,7 +199,7 @@ def test_what_has_no_place_in_an_nn_bin_is_refused(tmp_path: Path) -> None:
 
 def test_what_is_there_is_not_overwritten_unasked(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
     (tmp_path / "nn.bin").write_bytes(nnue_content("k_p", 32, 8, 8))
-    with pytest.raises(ValueError, match=r"call it net\.safetensors"):
+    with pytest.raises(ValueError, match=r"name it net\.safetensors"):
         import_nnue(tmp_path / "nn.bin", tmp_path / "net.bin")
     (tmp_path / "net.safetensors").write_bytes(b"mine")
     with pytest.raises(ValueError, match=r"net.safetensors: already exists; set `overwrite`"):
@@ -159,10 +215,10 @@ def test_no_export_takes_its_network_s_place(nnue_content: Callable[..., bytes],
     (tmp_path / "nn.bin").write_bytes(content)
     (tmp_path / "link.bin").symlink_to("nn.bin")
     for output in ("nn.h", "nn.bin", "link.bin"):
-        with pytest.raises(ValueError, match=r"\.bin: is an input too; write to another file"):
+        with pytest.raises(ValueError, match=r"\.bin: is also an input"):
             Export(str(tmp_path / "nn.bin"), tmp_path / output, overwrite=True).run()
     (tmp_path / "net.safetensors").symlink_to("nn.bin")
-    with pytest.raises(ValueError, match=r"net\.safetensors: is an input too"):
+    with pytest.raises(ValueError, match=r"net\.safetensors: is also an input"):
         import_nnue(tmp_path / "nn.bin", tmp_path / "net.safetensors", overwrite=True)
     assert (tmp_path / "nn.bin").read_bytes() == content
 

@@ -62,7 +62,7 @@ def read_records(path: Path) -> object:
             found += len(positions)
             if (positions["pieces"] > 28).any() or (positions["ply"] < -1).any():
                 raise Finding("a piece or a ply that there is not")
-            visits = gather_visits(raw, positions["visits_at"], 0)
+            visits = gather_visits(raw.raw, positions["visits_at"], 0)
             if len(visits.move) and (visits.position.max() >= len(positions)):
                 raise Finding("visits of no position")
         file.judge(refusals)
@@ -173,25 +173,16 @@ def read_configuration(path: Path) -> object:
 
 
 def read_plan(path: Path) -> object:
-    from experiments.recipe.plan import read_plan
+    from experiments.nets.plan import read_plan
 
-    return len(read_plan(path).rows)
-
-
-def read_sweep(path: Path) -> object:
-    from experiments.sweep.configuration import read_configuration
-
-    sweep = read_configuration(path)
-    return sweep.search, [point.name for point, _ in zip(sweep.grid(), range(20), strict=False)]
+    plan = read_plan(path)
+    return plan.search, [point.name for point, _ in zip(plan.grid(), range(20), strict=False)]
 
 
 def read_results(path: Path) -> object:
-    from experiments.jobs.results import Results
+    from experiments.nets.results import NetResult, Results
 
-    results = Results(path)
-    results.add("net", "another", 0, {})
-    Results(path)
-    return len(results.lines)
+    return len(Results.read(path.parent).all(NetResult))
 
 
 def read_ledger(path: Path) -> object:
@@ -286,8 +277,11 @@ READERS: dict[str, Reader] = {
     "openings": Reader(read_openings, "openings.txt", seeds.openings),
     "book": Reader(read_book, "book.db", seeds.books),
     "config": _json(read_configuration, "config.json", {"kind": "lite", "data": ["a.hcpe"], "epochs": 3}),
-    "plan": Reader(read_plan, "plan.toml", lambda: seeds.files("docs/recipe/plan.toml")),
-    "sweep": Reader(read_sweep, "sweep.toml", lambda: seeds.files("docs/archive/sweep/sweep.toml")),
+    "plan": Reader(
+        read_plan,
+        "plan.toml",
+        lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/archive/sweep/sweep.toml"),
+    ),
     "results": _lines(read_results, "results.jsonl", {"kind": "net", "name": "a", "seed": 0, "loss": 0.5}),
     "ledger": _lines(read_ledger, "ledger.jsonl", _JOB, _JOB | {"job": 1, "start": 3000, "stop": 4000}),
     "loop-ledger": _json(

@@ -7,6 +7,7 @@ import re
 import struct
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ FIRST_GAMES = 1128
 _LENGTH = struct.Struct("<Q")
 _NN_HEADER = struct.Struct("<3I")
 _HASH_BYTES = 4
+_LEB_MAGIC = b"COMPRESSED_LEB128"
 _MOST_BULK = 1 << 24
 _CHECKSUM = re.compile(rb'("checksum":")[0-9a-f]{8}"')
 
@@ -116,36 +118,56 @@ def _positions(form: str) -> bytes:
 
 
 def nn_bins() -> list[bytes]:
-    """What stands before their numbers."""
+    """What stands before the numbers of nn.bin files; and a whole SFNN, whose numbers are compressed."""
     from export.nnue import nnue_bytes
     from search.evaluation.bench import random_network
+    from search.evaluation.network import Shards
 
     made = [nnue_bytes(random_network("k_p", 32, hidden, 2)) for hidden in ((2, 3), (1,), ())]
     made.append(nnue_bytes(random_network("half_kp", 32, (2, 3), 2)))
-    return [content[: _NN_HEADER.size + _NN_HEADER.unpack_from(content)[2] + _HASH_BYTES] for content in made]
+    pairwise: dict[str, Any] = {"activation": "pairwise_clipped_relu", "hidden_squares": True}
+    for stacks in ((), ("k3k3",), ("hand4", "progress2")):
+        made.append(nnue_bytes(random_network("k_a2", 32, (8, 32), 2, stacks=stacks, shortcut=True, **pairwise)))
+    made.append(nnue_bytes(random_network("half_ka_hm2", 64, (8, 16), 2, shards=Shards(0, 32, 2), **pairwise)))
+    whole = nnue_bytes(random_network("k_p", 32, (8, 16), 2, **pairwise))
+    return [whole, *(content[: _NN_HEADER.size + _NN_HEADER.unpack_from(content)[2] + _HASH_BYTES] for content in made)]
 
 
 def filled(content: bytes) -> bytes:
     """The nn.bin of a header, with zeros for all numbers that its words ask for."""
-    from search.evaluation.nnue_file import _said
+    from search.evaluation.nnue_identification import architecture_of_text
 
-    if len(content) < _NN_HEADER.size:
+    if len(content) < _NN_HEADER.size or _LEB_MAGIC in content:
         return content
     words = content[_NN_HEADER.size :][: _NN_HEADER.unpack_from(content)[2]]
-    said = _said(words.decode("utf-8", "surrogateescape"))
-    if said is None or said.body_size > _MOST_BULK:
+    try:
+        said = architecture_of_text(words.decode("utf-8", "surrogateescape"))
+    except ValueError:
         return content
-    return content.ljust(_NN_HEADER.size + len(words) + said.body_size, b"\0")
+    if said is None:
+        return content
+    if not said.sfnn:
+        size = _NN_HEADER.size + len(words) + said.body_size
+        return content if said.body_size > _MOST_BULK else content.ljust(size, b"\0")
+    values = said.rows * said.width
+    if values + said.tail_bytes > _MOST_BULK:
+        return content
+    start = _NN_HEADER.size + len(words) + _HASH_BYTES
+    blocks = (_LEB_MAGIC + struct.pack("<I", count) + bytes(count) for count in (said.width, values))
+    return b"".join((content[:start].ljust(start, b"\0"), *blocks, content[start:], bytes(said.tail_bytes)))
 
 
 def networks() -> list[bytes]:
     from search.evaluation.bench import random_network
+    from search.evaluation.network import Shards
     from search.evaluation.network_file import save_network
 
+    parts: dict[str, Any] = {"shards": Shards(0, 8, 8), "shortcut": True, "hidden_squares": True}
     made = (
         random_network("piece_square", 32, (4,), 1),
         random_network("king_piece_square", 32, (4,), 2, ("value", "draw"), "dual_clipped_relu", 8),
         random_network("k_p", 32, (), 2, activation="squared_clipped_relu", buckets=3),
+        random_network("k_a2", 64, (8, 5), 2, activation="pairwise_clipped_relu", stacks=("hand4",), **parts),
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "net.safetensors"

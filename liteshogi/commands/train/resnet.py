@@ -14,6 +14,7 @@ from experiments.resnet.train import ResnetTraining, train_resnet
 from lite.training.optimiser import OptimiserConfig
 from liteshogi.commands.arguments import Json, Output, part
 from liteshogi.commands.train.configuration import Configuration
+from liteshogi.commands.train.resume import hint_if_interrupted, hint_if_unfinished
 
 RESNET_OPTIMISER = OptimiserConfig(learning_rate=ResnetConfig.learning_rate)
 
@@ -31,6 +32,9 @@ class Command(ResnetTraining):
     json: Json = False
 
     def run(self) -> None:
-        figures = train_resnet(part(ResnetTraining, self))
+        options = part(ResnetTraining, self)
+        with hint_if_interrupted(options):
+            figures = train_resnet(options)
+        hint_if_unfinished(figures)
         if self.json:
             print(json.dumps(figures))

@@ -16,6 +16,7 @@ from lite.training.train import train_value
 from lite.workers import join_workers
 from liteshogi.commands.arguments import Json, Output, part
 from liteshogi.commands.train.configuration import Configuration
+from liteshogi.commands.train.resume import hint_if_interrupted, hint_if_unfinished
 
 NNUE_OPTIMISER = OptimiserConfig(learning_rate=NnueConfig.learning_rate)
 
@@ -32,6 +33,9 @@ class ValueCommand(ValueTraining):
     json: Json = False
 
     def run(self) -> None:
-        figures = train_value(part(ValueTraining, self))
+        options = part(ValueTraining, self)
+        with hint_if_interrupted(options):
+            figures = train_value(options)
+        hint_if_unfinished(figures)
         if self.json and join_workers().first:
             print(json.dumps(figures))

@@ -296,7 +296,7 @@ def test_policy_figures_by_hand() -> None:
 
 def test_what_cannot_be_built_is_refused(some_games: tuple[Path, Path], tmp_path: Path) -> None:
     for config, words in (
-        (ResnetConfig(blocks=0), "--blocks 0: choose 1 to 1000"),
+        (ResnetConfig(blocks=0), "`blocks` 0: must be at least 1"),
         (ResnetConfig(squeeze=100), "at most the 64 channels"),
         (ResnetConfig(auxiliary=("entered", "entered")), "named twice"),
     ):

@@ -24,6 +24,7 @@ from lite.training.metrics import log_losses
 from lite.training.targets import blend, lambda_at
 from lite.training.train import ValueRun, train_value
 from search.evaluation.network_file import load_network
+from search.system.options import OptionError
 
 
 @pytest.mark.parametrize("exponent", [None, 2.0, 2.5, 3.0])
@@ -171,7 +172,7 @@ def test_a_network_of_other_sizes_or_another_kind_is_no_start(options, records, 
     first = options(records, tmp_path / "first", max_steps=1)
     train_value(first)
     for network in (LiteConfig(dims=(4, 2, 16)), UntiedConfig(dims=(4, 2, 8)), DenseConfig(8)):
-        with pytest.raises(ValueError, match=r"--init-from .*holds a network of .*, and this run") as error:
+        with pytest.raises(OptionError, match=r"`init_from` .*holds a network of .*, and this run") as error:
             train_value(options(records, tmp_path / "second", network=network, init_from=first.output))
         for config in (first.network, network):
             assert json.dumps(config.as_json()) in str(error.value)

@@ -18,11 +18,11 @@ def test_few_steps_are_told_with_the_remedy(options, records, held_out, tmp_path
     train_value(options(records, tmp_path / "a", valid=(held_out,), batch_size=1024, epochs=6))
     said = capfd.readouterr().err
     assert "warning: 6 steps can teach little; held-out accuracy " in said
-    assert " %, where a coin has 50 %. Take more games, or --batch-size 32, which makes 270 steps\n" in said
+    assert " %, where a coin has 50 %. Take more games, or a batch size of 32, which makes 270 steps\n" in said
     train_value(options(records, tmp_path / "b", batch_size=32, epochs=1))
-    assert "warning: 45 steps can teach little. Take more games, or --epochs 23\n" in capfd.readouterr().err
+    assert "warning: 45 steps can teach little. Take more games, or 23 epochs\n" in capfd.readouterr().err
     train_value(options(records, tmp_path / "c", batch_size=100_000, epochs=1))
-    assert "warning: 1 step can teach little. Take more games, or --batch-size 32, which makes 45 steps\n" in (
+    assert "warning: 1 step can teach little. Take more games, or a batch size of 32, which makes 45 steps\n" in (
         capfd.readouterr().err
     )
 
@@ -85,7 +85,9 @@ def test_nothing_learnt_is_told(options, records, held_out, tmp_path, capfd, mon
     monkeypatch.setattr(ValueRun, "test", lambda self: figures)
     train_value(options(records, tmp_path / "run", valid=(held_out,), batch_size=32, epochs=7))
     said = capfd.readouterr().err
-    assert "warning: nothing was learnt; held-out accuracy 49.6 %, where a coin has 50 %. Lower --learning-rate" in said
+    assert (
+        "warning: nothing was learnt; held-out accuracy 49.6 %, where a coin has 50 %. Lower the learning rate" in said
+    )
 
 
 def test_games_without_scores_teach_by_their_results(options, records, held_out, tmp_path, capfd):
@@ -102,7 +104,7 @@ def test_games_without_scores_teach_by_their_results(options, records, held_out,
     train_value(options(blank, tmp_path / "b", lambda_=0.0))
     first, second = (load_model(tmp_path / name)[0].state_dict() for name in "ab")
     assert all(torch.equal(first[name], second[name]) for name in first)
-    with pytest.raises(ValueError, match=r"blank\.hcpe: no scores to fit a scale to: leave --fit-scale out"):
+    with pytest.raises(ValueError, match=r"`fit_scale` .*blank\.hcpe: no scores to fit a scale to"):
         train_value(options(blank, tmp_path / "c", fit_scale=True))
     train_value(options(half, tmp_path / "d", fit_scale=True, valid=(blank,)))
     said = capfd.readouterr().err

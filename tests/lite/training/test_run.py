@@ -34,6 +34,7 @@ from lite.training.log import read_log
 from lite.training.optimiser import OptimiserConfig, highest_rate, rate_at
 from lite.training.testing import judge_net
 from lite.training.train import ValueRun, train_value
+from search.system.options import OptionError
 
 
 def change_state(folder: Path, tensors: dict[str, Any] | None = None, **data: Any) -> None:
@@ -194,7 +195,7 @@ def test_one_run_at_a_time(options, records, tmp_path):
     with pytest.raises(ValueError, match="another run is at work"):
         train_value(dataclasses.replace(run, resume=True))
     second.train()
-    with pytest.raises(ValueError, match="a run is there"):
+    with pytest.raises(OptionError, match=r"`output` .*: holds a run"):
         train_value(run)
     assert train_value(dataclasses.replace(run, resume=True))["step"] == 6
 
@@ -234,7 +235,7 @@ def test_a_run_is_begun_anew_only_when_told_to(options, records, held_out, tmp_p
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=1)
     train_value(run)
     before = (tmp_path / "run" / "state.safetensors").read_bytes()
-    with pytest.raises(ValueError, match="a run is there; add --resume to go on with it or --overwrite to begin anew"):
+    with pytest.raises(OptionError, match=r"`output` .*: holds a run; add `resume` .*`overwrite`"):
         train_value(run)
     with pytest.raises(ValueError, match="choose one"):
         train_value(dataclasses.replace(run, resume=True, overwrite=True))
@@ -242,7 +243,7 @@ def test_a_run_is_begun_anew_only_when_told_to(options, records, held_out, tmp_p
         train_value(dataclasses.replace(run, data=(tmp_path / "none.hcpe",), overwrite=True))
     assert (tmp_path / "run" / "state.safetensors").read_bytes() == before
     (tmp_path / "run" / "state.safetensors").unlink()  # the network alone is the outcome of a run, too
-    with pytest.raises(ValueError, match="a run is there; add --overwrite to begin anew, or choose another -o"):
+    with pytest.raises(OptionError, match=r"`output` .*: holds a run; add `overwrite`"):
         train_value(run)
     train_value(dataclasses.replace(run, valid=(), epochs=2, overwrite=True))
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
@@ -343,7 +344,9 @@ def test_a_resumed_run_s_makers_are_read_or_their_file_is_named(cut, tmp_path, c
 
 
 def test_sizes_beyond_memory_are_refused_before_anything_is_built(options, records, tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match=r"--batch-size 1000000000: a step takes at least [\d,.]+ GiB, and there are "):
+    with pytest.raises(
+        OptionError, match=r"`batch_size` 1000000000: a step takes at least [\d,.]+ GiB, and there are "
+    ):
         train_value(options(records, tmp_path / "run", batch_size=10**9))
     with pytest.raises(ValueError, match="embedding 100000000"):
         train_value(options(records, tmp_path / "run", network=LiteConfig(dims=(10**8, 4, 32))))
@@ -363,7 +366,7 @@ def test_more_epochs_extend_a_run(options, records, held_out, tmp_path, capfd, a
     capfd.readouterr()
     assert train_value(dataclasses.replace(cut, resume=True))["step"] == 33
     said = capfd.readouterr().err
-    assert "network.safetensors: finished, 33 of 33 steps; --epochs with more than 3 goes on from here" in said
+    assert "network.safetensors: finished, 33 of 33 steps; more than 3 epochs would extend it" in said
     assert "positions/s" not in said
     assert train_value(dataclasses.replace(whole, resume=True, epochs=5))["steps"] == 55
     said = capfd.readouterr().err

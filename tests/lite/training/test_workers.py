@@ -132,7 +132,7 @@ def test_a_request_to_end_saves_once(endless, name: str) -> None:
     process, folder = endless
     process.send_signal(getattr(signal, name))
     said = process.communicate(timeout=120)[1]
-    assert said.count(", saved; go on with: torchrun ... -m liteshogi train dense") == 1
+    assert said.count("resume with: torchrun ... -m liteshogi train dense") == 1
     assert "terminate called" not in said
     steps = [line["step"] for line in read_log(folder / "log.jsonl") if line["kind"] == "train"]
     assert steps == sorted(set(steps))

@@ -21,7 +21,7 @@ from search.evaluation.accumulator import (
     reset_accumulators,
 )
 from search.evaluation.bench import random_network
-from search.evaluation.network import EvalNetwork, centipawns_reference, evaluate_reference
+from search.evaluation.network import EvalNetwork, Shards, centipawns_reference, evaluate_reference
 from search.evaluation.network_file import save_network
 from search.evaluation.network_record import network_record
 from search.evaluation.static_evaluation import evaluate_sfens
@@ -40,14 +40,26 @@ NETS = {
     "king buckets": ("king_piece_square", 128, (48,), 2),
     "draw": ("piece_square", 64, (16,), 1, ("value", "draw")),
     "squared": ("piece_square", 96, (32,), 1, ("value",), "squared_clipped_relu"),
+    "sfnn": ("half_ka_hm2", 64, (8, 32), 2, ("value",), "pairwise_clipped_relu", 1),
+    "sfnn, hands": ("k_a2", 96, (16, 32), 2, ("value",), "pairwise_clipped_relu", 1),
+    "sfnn, progress": ("half_ka2", 128, (8, 9), 2, ("value", "draw"), "pairwise_clipped_relu", 1),
+    "half_kp_vm": ("half_kp_vm", 64, (8, 32), 2),
+    "half_ka1": ("half_ka1", 32, (5,), 2),
+    "half_ka_hm1": ("half_ka_hm1", 32, (5,), 2),
     "dual": ("king_piece_square", 64, (9, 5), 2, ("value", "draw"), "dual_clipped_relu", 8),
+}
+
+PARTS = {
+    "sfnn": {"stacks": ("k3k3",), "hidden_squares": True, "shortcut": True},
+    "sfnn, hands": {"stacks": ("hand64z", "k9k9z"), "hidden_squares": True, "shards": Shards(0, 48, 2)},
+    "sfnn, progress": {"stacks": ("progress8",), "shortcut": True},
 }
 
 
 @pytest.fixture(scope="module")
 def nets() -> dict[str, EvalNetwork]:
     # Rows that make int16 wrap now and then must not matter.
-    found = {name: random_network(*spec) for name, spec in NETS.items()}
+    found = {name: random_network(*spec, **PARTS.get(name, {})) for name, spec in NETS.items()}
     odd = found["odd"]
     found["odd"] = dataclasses.replace(odd, rows=odd.rows * np.int16(300), input_shift=5)
     return found

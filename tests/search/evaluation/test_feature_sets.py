@@ -9,16 +9,16 @@ from search.evaluation.feature_sets import (
     BONA_END,
     NAMES,
     NO_ROW,
+    YANEURAOU_NAMES,
     FeatureSet,
     feature_set,
     king_piece_square,
     zone_buckets,
 )
-from search.rules.sfen import position_from_sfen
+from search.rules.sfen import get_sfen, position_from_sfen
 from search.rules.shogi import CODES, EMPTY, KINDS, KING, START_SFEN
+from tests.yaneuraou_description import active_features, sides
 
-MOST_ROWS = {"piece_square": 40, "king_piece_square": 40, "half_kp": 38, "k_p": 40}
-"""Of one perspective: its men, of which HalfKP leaves out the kings."""
 HANDICAPS = {  # missing men by SFEN
     START_SFEN: 0,
     "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1": 2,
@@ -28,8 +28,8 @@ HANDICAPS = {  # missing men by SFEN
 }
 
 
-MOST_ROWS = {"piece_square": 40, "king_piece_square": 40, "half_kp": 38, "k_p": 40}
-"""That a legal position can have in a perspective, the check row not counted."""
+MOST_ROWS = {name: 38 if "kp" in name else 40 for name in NAMES} | {"k_a2": 42, "k_p": 40}
+"""Most rows of a perspective that a legal position has, the check row not counted; HalfKP leaves out the kings."""
 
 
 def turned(board: np.ndarray, hands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -89,7 +89,7 @@ def test_hand_rows_of_bona_pieces() -> None:
     assert rows == sorted([0] * (38 - len(pieces)) + pieces + [own_king, enemy_king])
 
 
-@pytest.mark.parametrize("name", ["half_kp", "k_p"])
+@pytest.mark.parametrize("name", YANEURAOU_NAMES)
 @pytest.mark.parametrize("sfen", HANDICAPS)
 def test_each_missing_man_adds_the_first_row_once(name: str, sfen: str) -> None:
     pos = position_from_sfen(sfen)
@@ -98,8 +98,25 @@ def test_each_missing_man_adds_the_first_row_once(name: str, sfen: str) -> None:
         rows = listed(features, pos["board"], pos["hands"], perspective)
         assert len(rows) == MOST_ROWS[name]
         king = int(pos["king"][perspective])
-        bucket = (80 - king if perspective else king) if name == "half_kp" else 0
-        assert rows.count(bucket * BONA_END) == HANDICAPS[sfen]
+        bucket = int(features.king_bucket[80 - king if perspective else king])
+        assert rows.count(bucket * features.king_stride) == HANDICAPS[sfen]
+
+
+@pytest.mark.parametrize("name", YANEURAOU_NAMES)
+def test_rows_are_those_of_the_description(name: str, play_random, roots) -> None:
+    """Kings on every file: the mirrored sets turn the board when one crosses the middle."""
+    features, mirrored = feature_set(name), set()
+    kings = (f"k8/9/9/9/9/9/9/9/{8 - file or ''}K{file or ''} b R2P2b4g4s4n4l16pr 1" for file in range(9))
+    sfens = [*HANDICAPS, *kings]
+    for seed, root in enumerate(roots):
+        sfens += [get_sfen(pos) for pos, _ in play_random(root, seed, 40) if (pos["king"] != 81).all()]
+    for sfen in sfens:
+        pos = position_from_sfen(sfen)
+        for colour, side in zip((int(pos["turn"]), 1 - int(pos["turn"])), sides(get_sfen(pos)), strict=True):
+            expected = sorted(active_features(side, name.replace("_", "")))
+            assert listed(features, pos["board"], pos["hands"], colour) == expected
+            mirrored.add(side.own_king >= 45)
+    assert mirrored == {False, True}
 
 
 def test_piece_square_hand_rows_stand_in_the_listings_order() -> None:

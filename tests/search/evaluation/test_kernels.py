@@ -19,7 +19,7 @@ from search.evaluation import kernels
 from search.evaluation.bench import random_network
 from search.compiling.jit import KERNEL
 from search.primitives.memory import aligned_zeros
-from search.evaluation.network import evaluate_reference
+from search.evaluation.network import Shards, evaluate_reference
 from search.evaluation.static_evaluation import evaluate_batch
 
 generator = np.random.default_rng(7)
@@ -54,6 +54,26 @@ for width in (32, 64, 96, 128, 160, 256, 544):
             assert (out[:width] == expected).all(), (activate, width, shift)
             assert (out[width:] == 99).all()
 
+    for wrapped, shift in ((0, 0), (1, 0), (1, 6), (0, 15), (0, 5)):
+        sums = (((rows[3] + rows[4]) << wrapped) >> (wrapped + shift)).astype(INT)
+        half = width // 2
+        expected = (np.clip(sums[:half], 0, 127) * np.clip(sums[half:], 0, 127)) >> 7
+        out = aligned(np.full(half + 64, 99, np.uint8))
+        kernels.activate_pairwise(address(rows[3]), address(rows[4]), INT(wrapped), INT(shift), address(out),
+                                  INT(width))
+        assert (out[:half] == expected).all(), ("activate_pairwise", width, shift)
+        assert (out[half:] == 99).all()
+
+for count in (16, 32, 48, 1024):
+    for shift in (0, 1, 6, 8):
+        near = generator.integers(-(129 << shift), 129 << shift, count - 4)
+        sums = aligned(np.append(near, [-(1 << 31), (1 << 31) - 1, 8159, 8160]).astype(np.int32))
+        out = aligned(np.full(2 * count + 64, 99, np.uint8))
+        kernels.square_and_clip(address(sums), INT(count), INT(shift), address(out))
+        squares = np.minimum(sums.astype(INT) ** 2 >> (2 * shift + 7), 127)
+        assert (out[:count] == squares).all() and (out[count:2 * count] == np.clip(sums >> shift, 0, 127)).all()
+        assert (out[2 * count:] == 99).all()
+
 for inputs in (16, 32, 48, 96, 256, 272, 288, 384, 512, 2048):
     for outputs in (1, 2, 15, 16, 17, 32, 33, 48, 80):
         # All the extremes: weights of -128 with inputs of 127.
@@ -77,6 +97,17 @@ for inputs in (16, 32, 48, 96, 256, 272, 288, 384, 512, 2048):
             assert (cut[:outputs] == np.clip(sums >> shift, 0, 127)).all(), ("affine_clipped", inputs, outputs, shift)
             assert (cut[outputs:padded] == 0).all() and (cut[padded:] == 99).all()
 
+for inputs in (32, 64, 96, 1024):
+    for outputs in (1, 7, 8):
+        weight = generator.choice(np.array([-128, -127, -1, 0, 1, 5, 127], np.int8), (outputs, inputs))
+        x = aligned(generator.choice(np.array([0, 1, 64, 127], np.uint8), inputs))
+        bias = generator.integers(-(1 << 31), 1 << 31, outputs).astype(np.int32)
+        packed, biases = aligned(kernels.pack_narrow_weights(weight, inputs)), aligned(kernels.pack_biases(bias))
+        found = aligned(np.full(32, 77, np.int32))
+        kernels.affine_narrow(address(x), INT(inputs), address(packed), address(biases), address(found))
+        sums = (weight.astype(np.int64) @ x.astype(np.int64) + bias).astype(np.int32)
+        assert (found[:outputs] == sums).all() and (found[outputs:16] == 0).all() and (found[16:] == 77).all()
+
 # Whole networks on made-up boards: half of the squares empty, kings anywhere or nowhere, rows that wrap.
 pieces = np.where(generator.random((60, 81)) < 0.7, 28, generator.integers(0, 28, (60, 81))).astype(np.uint8)
 pieces[(pieces % 14 == 7)] = 28
@@ -96,6 +127,15 @@ for spec in (("piece_square", 96, (32,), 1), ("piece_square", 32, (), 2),
              ("piece_square", 96, (32,), 1, ("value",), "squared_clipped_relu"),
              ("king_piece_square", 64, (8,), 2, ("value",), "dual_clipped_relu", 5)):
     net = random_network(*spec)
+    for case in (net, dataclasses.replace(net, rows=net.rows * np.int16(700), input_shift=4)):
+        found = evaluate_batch(case, pieces, hands, checks)
+        assert (found == evaluate_reference(case, pieces, hands, checks)).all(), spec
+PAIRWISE = "pairwise_clipped_relu"
+for spec, parts in ((("half_ka_hm2", 64, (8, 32), 2), dict(stacks=("k3k3",), hidden_squares=True, shortcut=True)),
+                    (("k_a2", 96, (16, 32), 2), dict(stacks=("hand16", "progress4"), shards=Shards(32, 16, 4))),
+                    (("half_kp_vm", 544, (17, 5), 1), dict(shortcut=True, shards=Shards(0, 16, 17))),
+                    (("piece_square", 160, (9,), 2), dict(stacks=("hand4",), hidden_squares=True))):
+    net = random_network(*spec, activation=PAIRWISE, **parts)
     for case in (net, dataclasses.replace(net, rows=net.rows * np.int16(700), input_shift=4)):
         found = evaluate_batch(case, pieces, hands, checks)
         assert (found == evaluate_reference(case, pieces, hands, checks)).all(), spec

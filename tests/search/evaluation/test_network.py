@@ -16,8 +16,16 @@ from safetensors.numpy import save_file
 
 from search.evaluation.bench import random_network
 from search.evaluation.feature_sets import king_piece_square
-from search.evaluation.network import ACTIVATIONS, EvalNetwork, Layer, centipawns_reference, evaluate_reference
+from search.evaluation.network import (
+    ACTIVATIONS,
+    EvalNetwork,
+    Layer,
+    Shards,
+    centipawns_reference,
+    evaluate_reference,
+)
 from search.evaluation.network_file import FORMAT, _checksum, _description, _tensors, load_network, save_network
+from search.evaluation.stacks import make_stacks
 
 SMALL = ("k_p", 32, (8,), 2)
 
@@ -175,7 +183,7 @@ def test_king_buckets_are_part_of_the_file(tmp_path: Path) -> None:
     assert found.outputs == ("value", "draw")
 
 
-@pytest.mark.parametrize(("activation", "version"), list(zip(ACTIVATIONS, "122", strict=True)))
+@pytest.mark.parametrize(("activation", "version"), list(zip(ACTIVATIONS, "1223", strict=True)))
 def test_older_programs_read_what_they_can_evaluate(tmp_path: Path, activation: str, version: str) -> None:
     net, path = random_network(*SMALL, activation=activation), tmp_path / "net.safetensors"
     save_network(net, path)
@@ -183,8 +191,8 @@ def test_older_programs_read_what_they_can_evaluate(tmp_path: Path, activation: 
         header = file.metadata()
     assert header["version"] == version
     assert same(load_network(path), net)
-    save_file(_tensors(net), path, header | {"version": "3"})
-    with pytest.raises(ValueError, match="a network file of version 3; this program reads versions 1 and 2"):
+    save_file(_tensors(net), path, header | {"version": "4"})
+    with pytest.raises(ValueError, match="a network file of version 4; this program reads versions 1, 2 and 3"):
         load_network(path)
 
 
@@ -264,6 +272,12 @@ WRONG = [
     ({"rows": np.zeros((1710, 40), np.int16)}, "rows of 40 lanes"),
     ({"rows": np.zeros((1709, 32), np.int16)}, r"rows must be int16 \[1710, 32\]"),
     ({"bias": np.zeros(32, np.int32)}, r"bias must be int16 \[32\], found int32"),
+    ({"sum_bits": 15}, "sum_bits must be 16 to 16"),
+    ({"shortcut": 1}, "shortcut must be true or false"),
+    ({"shortcut": True}, r"layer 2: weight must be int8 \[1, 7\]"),
+    ({"hidden_squares": True}, r"layer 2: weight must be int8 \[1, 16\]"),
+    ({"shards": Shards(0, 32, 3)}, r"shards \(0, 32, 3\): common \+ size \* groups must be 64"),
+    ({"stacks": make_stacks(("k3k3",))}, r"layer 1: weight must be int8 \[stacks, outputs, inputs\]"),
     ({"layers": ()}, "0 layers"),
     ({"layers": (Layer(np.zeros((2, 64), np.int8), np.zeros(2, np.int32)),)}, r"\[1, 64\]"),
     ({"layers": (Layer(np.zeros((1, 64), np.int8), np.zeros(1, np.int32), 6),)}, "layer 1: shift 6"),

@@ -15,13 +15,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from search.evaluation.accumulator import Accumulators, evaluate_output
 from search.evaluation.network import EvalNetwork, evaluate_reference
 from search.evaluation.network_file import load_network
 from search.evaluation.network_record import network_record
-from search.evaluation.nnue_file import Architecture, read_nnue
+from search.evaluation.nnue_architecture import Architecture, parse_name
+from search.evaluation.nnue_file import read_nnue
 from search.evaluation.static_evaluation import evaluate_sfens
 from search.rules.sfen import get_sfen, position_from_sfen
 from search.rules.shogi import EMPTY, KINDS
+from tests.yaneuraou_description import Description
+from tests.yaneuraou_networks import network_bytes
+
+VECTORS = Path(__file__).parents[2] / "data" / "yaneuraou_vectors.json"
 
 HANDICAPS = (
     "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
@@ -29,80 +35,6 @@ HANDICAPS = (
     "4k4/9/9/9/9/9/9/9/4K4 b - 1",
     "4k4/9/9/9/9/9/9/9/4K4 w 2r2b4g4s4n4l18p 1",
 )
-HAND_BASE = {"P": (1, 20), "L": (39, 44), "N": (49, 54), "S": (59, 64), "G": (69, 74), "B": (79, 82), "R": (85, 88)}
-BOARD_BASE = dict(zip(("P", "L", "N", "S", "G", "B", "+B", "R", "+R"), range(90, 1548, 162), strict=True))
-
-
-def active_features(sfen: str, features: str) -> list[list[int]]:
-    """Indices by the description's words: the mover's, then the other side's."""
-    board, turn, hands, _ = sfen.split()
-    pieces, promoted = [], ""
-    for rank, row in enumerate(board.split("/")):
-        file = 8
-        for letter in row:
-            if letter.isdigit():
-                file -= int(letter)
-            elif letter == "+":
-                promoted = "+"
-            else:
-                pieces.append((promoted + letter.upper(), letter.isupper(), file * 9 + rank))
-                promoted, file = "", file - 1
-    held, count = [], ""
-    for letter in hands.replace("-", ""):
-        if letter.isdigit():
-            count += letter
-        else:
-            held.append((letter.upper(), letter.isupper(), int(count or 1)))
-            count = ""
-    found = []
-    for black in (turn == "b", turn != "b"):
-        seen: list[int] = []
-        kings = {}
-        for name, piece_black, square in pieces:
-            own, place = piece_black == black, square if black else 80 - square
-            if name == "K":
-                kings[own] = place
-            else:
-                base = BOARD_BASE.get(name, BOARD_BASE["G"])
-                seen.append(base + (0 if own else 81) + place)
-        for name, piece_black, number in held:
-            base = HAND_BASE[name][0 if piece_black == black else 1]
-            seen += range(base, base + number)
-        seen += [0] * (38 - len(seen))
-        if features == "half_kp":
-            found.append([1548 * kings[True] + index for index in seen])
-        else:
-            found.append([*seen, 1548 + kings[True], 1548 + 81 + kings[False]])
-    return found
-
-
-def slow_output(content: bytes, sfen: str, features: str, width: int, first: int, second: int) -> int:
-    """The raw output, straight from a file's bytes, in Python's own integers."""
-    place = 12 + int.from_bytes(content[8:12], "little") + 4
-    rows = place + 2 * width
-
-    def number(at: int, size: int) -> int:
-        return int.from_bytes(content[at : at + size], "little", signed=True)
-
-    inputs = []
-    for active in active_features(sfen, features):
-        for lane in range(width):
-            total = number(place + 2 * lane, 2)
-            total += sum(number(rows + 2 * (index * width + lane), 2) for index in active)
-            total = (total + (1 << 15)) % (1 << 16) - (1 << 15)
-            inputs.append(min(max(total, 0), 127))
-    place = rows + 2 * width * {"half_kp": 125_388, "k_p": 1710}[features] + 4
-    for outputs in (first, second, 1):
-        row = -(-len(inputs) // 32) * 32
-        weights = place + 4 * outputs
-        sums = []
-        for output in range(outputs):
-            products = (number(weights + row * output + index, 1) * value for index, value in enumerate(inputs))
-            sums.append(number(place + 4 * output, 4) + sum(products))
-        place = weights + row * outputs
-        inputs = [min(max(total >> 6, 0), 127) for total in sums]
-    assert place == len(content)
-    return sums[0]
 
 
 def walk(play_random, count: int) -> Iterator[str]:
@@ -127,24 +59,56 @@ def reference_outputs(net: EvalNetwork, sfens: list[str]) -> list[int]:
     return [int(one) for one in evaluate_reference(net, pieces, hands, np.zeros(len(sfens), np.bool_))[:, 0]]
 
 
-@pytest.mark.parametrize(("width", "first", "second"), [(32, 8, 32), (64, 32, 16)])
-@pytest.mark.parametrize("features", ["half_kp", "k_p"])
-def test_evaluation_is_that_of_the_description(
-    features: str, width: int, first: int, second: int, nnue_content: Callable[..., bytes], play_random, tmp_path: Path
-) -> None:
-    content = nnue_content(features, width, first, second)
+SMALL_NAMES = (
+    "halfkp_32x2-8-32",
+    "kp_64x2-32-16",
+    "ka2_32x2-7-9",
+    "halfkpvm_32x2-8-32",
+    "halfka1_32x2-8-32",
+    "halfkahm1_32x2-8-32",
+    "halfka2_32x2-8-32",
+    "halfkahm2_32x2-8-32",
+    "SFNN_kp_64_7_32_hand256_k9k9z_progress3",
+    "SFNN_ka2_96_8_64_hand1024",
+    "SFNN_kp_128_15_32_c0_s16x8_hand64_k29k29",
+    "SFNN_ka2_64_16_32_c32_s8x4_progress16_hand4",
+    "SFNN_kp_64_7_48_hand16_k21k21",
+    "SFNN_halfkahm2_64_7_32_hand64z_progress32",
+)
+
+
+@pytest.mark.parametrize("edge", [False, True], ids=["", "edge"])
+@pytest.mark.parametrize("name", SMALL_NAMES)
+def test_evaluation_is_that_of_the_description(name: str, edge: bool, play_random, tmp_path: Path) -> None:
+    content = network_bytes(name, 5, edge)
     path = tmp_path / "nn.bin"
     path.write_bytes(content)
     net = load_network(path)
-    assert (net.feature_set.name, net.width, net.perspectives) == (features, width, 2)
-    assert [len(layer.bias) for layer in net.layers] == [first, second, 1]
-    sfens = [*HANDICAPS, *walk(play_random, 2)]
-    expected = [slow_output(content, sfen, features, width, first, second) for sfen in sfens]
+    described = Description(content, name)
+    assert (net.width, net.perspectives) == (described.width, 2)
+    sfens = [*HANDICAPS, *list(walk(play_random, 1))[::4]]
+    expected = [described.output(sfen) for sfen in sfens]
     assert len(set(expected)) > len(sfens) / 2
     assert reference_outputs(net, sfens) == expected
     found = evaluate_sfens(net, sfens)
     assert [one.output for one in found] == expected
-    assert [one.score_cp for one in found] == [int(output / 16) for output in expected]  # toward zero
+    divided = [int(output / 16) for output in expected]  # toward zero
+    assert [one.score_cp for one in found] == [max(-20000, min(20000, one)) for one in divided]
+
+
+def recorded_sets() -> list[dict]:
+    return json.loads(VECTORS.read_text(encoding="utf-8"))["sets"]
+
+
+@pytest.mark.parametrize("part", recorded_sets(), ids=lambda part: part["architecture"])
+def test_values_equal_those_that_yaneuraou_printed(part: dict, tmp_path: Path) -> None:
+    content = network_bytes(part["architecture"], part["seed"], part["edge"])
+    assert hashlib.sha256(content).hexdigest() == part["sha256"]
+    (tmp_path / "nn.bin").write_bytes(content)
+    net = load_network(tmp_path / "nn.bin")
+    sfens = json.loads(VECTORS.read_text(encoding="utf-8"))["sfens"]
+    assert reference_outputs(net, sfens) == part["raw"]
+    assert [one.output for one in evaluate_sfens(net, sfens)] == part["raw"]
 
 
 def test_a_score_is_the_output_divided_by_fv_scale(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
@@ -158,13 +122,10 @@ def test_a_score_is_the_output_divided_by_fv_scale(nnue_content: Callable[..., b
         read_nnue(tmp_path / "nn.bin", 0)
 
 
-def test_updates_along_a_game_equal_a_fresh_start(
-    nnue_content: Callable[..., bytes], play_random, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", ["halfkp_32x2-32-32", "SFNN_halfkahm2_64_7_32_k3k3_progress8"])
+def test_updates_along_a_game_equal_a_fresh_start(name: str, play_random, tmp_path: Path) -> None:
     """Kings move in every random game, so refreshes and updates alternate."""
-    from search.evaluation.accumulator import Accumulators, evaluate_output
-
-    (tmp_path / "nn.bin").write_bytes(nnue_content("half_kp", 32, 32, 32))
+    (tmp_path / "nn.bin").write_bytes(network_bytes(name))
     net = load_network(tmp_path / "nn.bin")
     accumulators = Accumulators(net)
     found, sfens = [], []
@@ -182,7 +143,56 @@ def test_the_known_architectures_have_the_published_hashes_and_sizes() -> None:
     assert len(half_kp.words) == 189
     assert 12 + len(half_kp.words) + half_kp.body_size == 64_217_077
     assert 12 + 176 + k_p.body_size == 893_928
-    assert str(half_kp) == "HalfKP 256x2-32-32"
+    assert str(half_kp) == "halfkp_256x2-32-32"
+    sfnn = parse_name("SFNN1536")
+    assert (sfnn.file_hash, sfnn.stacks, sfnn.stack_bytes) == (0x3C203B32, 9, 25832)
+    assert parse_name("SFNN_halfka2_1024_7_64_k3k3").stack_bytes == 10600
+    sizes = ((512, 16, 32, 0x633376CA), (768, 16, 64, 0x6333719A), (1024, 8, 96, 0x63336A34))
+    for width, first, second, expected in sizes:
+        assert Architecture("half_kp", width, (first, second)).network_hash == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [
+        ("NNUE", "halfkp_256x2-32-32"),
+        ("yaneuraou_engine_NNUE_KP256", "kp_256x2-32-32"),
+        ("NNUE_HALFKP_VM_256X2_32_32", "halfkpvm_256x2-32-32"),
+        ("sfnn1536", "SFNN_halfkahm2_1536_15_32_k3k3"),
+        ("SFNN-kp-64-8-32-progress2-K9K9-hand4", "SFNN_kp_64_8_32_hand4_k9k9_progress2"),
+        ("SFNN_kp_64_8_32_king3_by_king3", "SFNN_kp_64_8_32_k3k3"),
+        ("SFNN_ka2_128_7_64_c0_s16x8", "SFNN_ka2_128_7_64_c0_s16x8"),
+    ],
+)
+def test_names_of_architectures(name: str, same: str) -> None:
+    assert str(parse_name(name)) == same
+    assert parse_name(same) == parse_name(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("halfkpe9_256x2_32_32", "halfkpe9 cannot be evaluated"),
+        ("halfxy_256x2_32_32", "unknown feature set 'halfxy'"),
+        ("halfkp_100x2_32_32", "width 100: must be a multiple of 32"),
+        ("halfkp_8192x2_32_32", "width '8192'"),
+        ("halfkp_256_32_32", "a classic name is"),
+        ("halfkp_256x2_32_0", "hidden layer '0'"),
+        ("SFNN_kp_64_9_32", "first hidden layer 9"),
+        ("SFNN_kp_64_7", "an SFNN's name is"),
+        ("SFNN_kp_64_7_32_k4k4", "unknown part 'k4k4'"),
+        ("SFNN_kp_64_7_32_hand4_hand16", "two hand axes"),
+        ("SFNN_kp_64_7_32_c0_s16x8", "shards c0_s16x8: C [+] S[*]G must be 64"),
+        ("SFNN_kp_64_7_32_c0", "shards are named"),
+        ("", "halfkp"),
+    ],
+)
+def test_names_of_no_architecture(name: str, problem: str) -> None:
+    if name == "":
+        assert str(parse_name(name)) == "halfkp_256x2-32-32"
+        return
+    with pytest.raises(ValueError, match=problem):
+        parse_name(name)
 
 
 WORDS = {
@@ -231,23 +241,28 @@ def damaged(content: bytes) -> dict[str, tuple[bytes, str]]:
     size = len(content) - body
     other = content[:12] + content[12:body].replace(b"K+P[1710", b"A+P[1710") + b"\1\1\1\1" + content[body + 4 :]
     squared = content[:12] + content[12:body].replace(b"ClippedReLU[32]", b"SqrClippReLU[9]") + content[body:]
+    attacks = content[:12] + content[12:body].replace(b"K+P[1710", b"HalfKPE9(Friend)[1710") + content[body:]
+    attacks = attacks[:8] + (words + 13).to_bytes(4, "little") + attacks[12:]
     return {
         "empty": (b"", r"truncated: 0 bytes, expected an nn\.bin with a header of 12"),
         "half a number": (content[:3], "truncated: 3 bytes"),
         "half a header": (content[:10], "truncated: 10 bytes"),
-        "half the words": (content[:50], f"truncated: 50 bytes, expected {words} bytes of words"),
-        "one byte short": (content[:-1], f"1 bytes are missing: found {size - 1:,} .* {size:,} for K.P 32x2-8-32"),
+        "half the words": (content[:50], f"truncated: 50 bytes, expected {words} bytes of text"),
+        "one byte short": (content[:-1], f"1 bytes are missing: found {size - 1:,} .* {size:,} for kp_32x2-8-32"),
         "half": (
             content[: len(content) // 2],
-            "truncated: .* bytes are missing: found .* expected .* for K.P 32x2-8-32",
+            "truncated: .* bytes are missing: found .* expected .* for kp_32x2-8-32",
         ),
-        "one byte more": (content + b"\0", f"1 bytes too many: found {size + 1:,} .* expected {size:,} for K.P"),
+        "one byte more": (content + b"\0", f"1 bytes too many: found {size + 1:,} .* expected {size:,} for kp"),
         "twice": (content * 2, "bytes too many"),
         "another version": (b"\x20\x2f\xf3\x7a" + content[4:], r"version 0x7AF32F20, expected 0x7AF32F16"),
-        "endless words": (content[:8] + b"\xff" * 4 + content[12:], "4,294,967,295 bytes of words"),
-        "another feature set": (other, r"unknown architecture: found 'Features=A\+P.*0x01010101; expected HalfKP"),
-        "another activation": (squared, "unknown architecture: found .*SqrClipp.*; expected .* with ClippedReLU"),
-        "weights for no input": (content[:-37] + b"\1" + content[-36:], "layer 2: weights for more than its 8 inputs"),
+        "endless words": (content[:8] + b"\xff" * 4 + content[12:], "4,294,967,295 bytes of text"),
+        "another feature set": (
+            other,
+            r"unknown architecture: found 'Features=A\+P.*0x01010101; by its size it could be kp_32x2-8-32; name it",
+        ),
+        "another activation": (squared, "unknown architecture: found .*SqrClipp.*; by its size it could be kp_32x2-"),
+        "attacks": (attacks, "halfkpe9 cannot be evaluated"),
     }
 
 
@@ -297,7 +312,7 @@ def test_no_file_is_read_into_nonsense(data: st.DataObject, nnue_content: Callab
 @pytest.mark.parametrize("words", [b"Features=K+P[1710->32x2],Network=AffineTransform[1<-", b"=" * 70000, b"[" * 3000])
 def test_words_that_break_off(words: bytes, nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
     (tmp_path / "nn.bin").write_bytes(nnue_content("k_p", 32, 8, 32, words, hashes=(0, 0, 0)))
-    with pytest.raises(ValueError, match=r"unknown architecture|bytes of words"):
+    with pytest.raises(ValueError, match=r"unknown architecture|bytes of text"):
         load_network(tmp_path / "nn.bin")
 
 

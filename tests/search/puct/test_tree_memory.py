@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from search.puct import memory
+from search.puct import tree_memory
 from search.puct.engine import PuctEngine, even_network
 from search.puct.tree import FRESH
 from search.puct.tree_memory import Tree
@@ -42,7 +42,7 @@ def test_missing_memory_is_reported(engine: PuctEngine, monkeypatch: pytest.Monk
     def none(count: int, dtype: np.dtype) -> np.ndarray:
         raise MemoryError
 
-    monkeypatch.setattr(memory, "aligned_zeros", none)
+    monkeypatch.setattr(tree_memory, "aligned_zeros", none)
     with pytest.raises(MemoryError, match="a tree of 1048576 MB does not fit"):
         engine.set_hash(1 << 20)
     assert engine.tree is tree
@@ -55,7 +55,7 @@ def test_a_tree_has_at_most_as_many_nodes_as_indices(monkeypatch: pytest.MonkeyP
         asked.append(count)
         return np.zeros(2, dtype)
 
-    monkeypatch.setattr(memory, "aligned_zeros", few)
+    monkeypatch.setattr(tree_memory, "aligned_zeros", few)
     for megabytes, edges in ((16_384, (16_384 << 20) // 12 * 11 // 12), (65_536, 2**31 - 1), (1 << 20, 2**31 - 1)):
         Tree(megabytes)
         assert asked[-1] == pytest.approx(edges, abs=2)

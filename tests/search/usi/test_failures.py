@@ -12,6 +12,7 @@ from search.evaluation.material import material_network
 from search.evaluation.network_file import save_network
 from search.rules.movegen import is_legal
 from search.rules.sfen import move_from_usi, position_from_sfen
+from search.rules.shogi import START_SFEN
 from search.usi.alphabeta import AlphaBetaAdapter
 from tests.usi_session import InProcess
 
@@ -48,9 +49,9 @@ def test_what_fails_beside_the_search_is_said_once_and_the_search_plays(session,
         raise IndexError("out of the blue")
 
     if broken == "book":
-        (tmp_path / "a.db").write_text("#YANEURAOU-DB2016 1.00\n")
+        (tmp_path / "a.db").write_text(f"#YANEURAOU-DB2016 1.00\nsfen {START_SFEN}\n7g7f\n")
         session.send(f"setoption name BookDir value {tmp_path}", "setoption name BookFile value a.db")
-        monkeypatch.setattr("search.usi.book_choice.choose", fail)
+        monkeypatch.setattr("search.book.choice.choose", fail)
     elif broken == "mate solver":
         session.send("setoption name Mate_Root_Search value 1000", "isready").until("readyok")
         monkeypatch.setattr("search.mate.root_mate.RootMate.begin", fail)

@@ -19,9 +19,12 @@ from search.puct.onnx_network import OnnxNetwork
 from search.rules.movegen import is_legal
 from search.rules.position import do_move
 from search.rules.sfen import move_from_usi, position_from_sfen
+from search.usi.book_options import OPTIONS as BOOK_OPTIONS
 from search.usi.options import SESSION_OPTIONS
 from search.usi.puct import OPTIONS, PuctAdapter
 from tests.usi_session import PATIENCE, InProcess
+
+DECLARED = OPTIONS + SESSION_OPTIONS + BOOK_OPTIONS[1]
 
 
 def session_with(model: Path) -> InProcess:
@@ -48,7 +51,7 @@ def test_options_are_declared_as_guis_read_them(tiny_onnx: Path) -> None:
     lines = session.send("usi").until("usiok")
     assert lines[0] == "id name LiteShogi PUCT"
     names = [line.split()[2] for line in lines if line.startswith("option name")]
-    assert len({name.lower() for name in names}) == len(names) == len({one.name for one in OPTIONS + SESSION_OPTIONS})
+    assert len({name.lower() for name in names}) == len(names) == len({one.name for one in DECLARED})
     assert {"DNN_Model", "DNN_Batch_Size", "C_init", "Softmax_Temperature", "Draw_Value_Black", "MultiPV"} <= set(names)
     assert not {"EvalFile", "FV_SCALE"} & set(names)
     for line in lines[2:-1]:

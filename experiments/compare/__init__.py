@@ -1,1 +1,0 @@
-"""Networks side by side: trained alike, over several seeds, and measured."""

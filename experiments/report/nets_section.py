@@ -1,0 +1,234 @@
+"""The section of sweeps: figures of a plan's networks over cost, over positions, over seeds, and in games."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from experiments.elo.strength import student
+from experiments.nets.budgets import best_within, budgets_as_markdown
+from experiments.nets.columns import ALL, by_cost, nets_as_markdown, rows_of
+from experiments.nets.columns import Row as Net
+from experiments.nets.effects import Pair, effects_as_markdown, pairs_of
+from experiments.nets.plan import Plan, plan_of
+from experiments.nets.results import Results
+from experiments.nets.seeds import by_label, mean_of
+from experiments.nets.summary import rows_in, table_as_markdown
+from experiments.report.charts import (
+    MACHINE,
+    Chart,
+    Row,
+    around,
+    diagonal,
+    intervals,
+    lines,
+    pareto_front,
+    points,
+)
+from experiments.report.match_section import standing_row
+from experiments.report.section import Run, Section, Table, origin_of
+
+COST, D1, ACCURACY, MILLIONS = "evaluation, ns", "d1-RMSE", "accuracy, %", "million positions seen"
+SHARE, MORE = "share of the result, %", "difference of d1-RMSE"
+ELSEWHERE = "made elsewhere"
+ABOUT = (
+    "A line leads through the plan's own networks that none of them beats in both nanoseconds of an evaluation and the "
+    "figure. d1-RMSE is the distance of one ply and quiescence from long searches: less is better. At equal time a "
+    "network has as many nodes as its speed allows. Intervals are 95 %, over seeds by Student's t; +- of d1-RMSE in "
+    "tables is a standard error. Errors of differences treat the networks as independent, so they are too wide. "
+    "Seed-to-seed variation is in the changes of the seed."
+)
+
+
+def nets_section(runs: Sequence[Run]) -> Section:
+    """Return the section of sweeps. Raises OSError or ValueError for a run that cannot be read."""
+    charts: list[Chart] = []
+    tables: list[Table] = []
+    for run in runs:
+        plan = plan_of(run.record.goal["plan"], str(run.record.goal["file"]))
+        results = Results.read(run.path)
+        rows = rows_of(plan, results)
+        if not rows:
+            raise ValueError(f"{run.path}: no network of this sweep is done yet; wait for the first, or leave it out")
+        charts += _over_cost(run.name, by_cost(rows))
+        for name in plan.tables:
+            charts += _of_table(run.name, plan, name, rows_in(plan, rows, name))
+            if text := table_as_markdown(plan, rows, name):
+                title = f"{run.name}: {plan.tables[name].title or name}"
+                tables += [Table.of_markdown(part, title) for part in text.split("\n\n") if part]
+        if list(best_within(rows)):
+            tables.append(Table.of_markdown(budgets_as_markdown(rows), f"{run.name}: best network per evaluation time"))
+        tables.append(Table.of_markdown(nets_as_markdown(by_cost(rows), ALL), f"{run.name}: all networks"))
+        if not plan.given and (pairs := pairs_of([row.net for row in rows])):
+            charts.append(_effects(run.name, pairs, _kinds(rows)))
+            tables.append(Table.of_markdown(effects_as_markdown(pairs), f"{run.name}: effect of one option"))
+    return Section("Networks", ABOUT, charts, tables, [origin_of(run) for run in runs])
+
+
+def _over_cost(run: str, rows: Sequence[Net]) -> Iterator[Chart]:
+    timed = [row for row in rows if row.net.timed]
+    kinds = _kinds(rows)
+    drawn: tuple[tuple[str, str, Callable[[Net], Row], bool], ...] = (
+        ("d1-RMSE over cost", D1, _d1, True),
+        ("accuracy on held-out games over cost", ACCURACY, lambda row: {}, False),
+        ("Elo at equal nodes over cost", "Elo", lambda row: _elo(row, "nodes"), False),
+        ("Elo at equal time over cost", "Elo", lambda row: _elo(row, "time"), False),
+    )
+    for title, worth, figures, lower in drawn:
+        shown = [found for row in timed if worth in (found := _hover(row) | figures(row))]
+        if len(shown) > 1:
+            yield _chart_over_cost(f"{run}: {title}", shown, worth, kinds, lower)
+    if grown := _grown(rows):
+        yield lines(f"{run}: d1-RMSE over positions", grown, MILLIONS, D1, "network", log=True)
+
+
+def _of_table(run: str, plan: Plan, name: str, rows: Sequence[Net]) -> Iterator[Chart]:
+    """Yield the charts of a table with two networks or more."""
+    table = plan.tables[name]
+    title = f"{run}: {table.title or name}"
+    if len(rows) < 2:
+        return
+    if table.form == "seeds":
+        yield from _over_seeds(title, rows)
+    elif table.picture == "lines":
+        over = SHARE if table.over == "result share" else "million positions"
+        drawn = [
+            _hover(row)
+            | _d1(row)
+            | {over: row.result_share if over == SHARE else row.million_positions, "line": row.point.line}
+            for row in rows
+            if row.point and row.net.tested.d1_rmse is not None
+        ]
+        yield lines(f"{title}: d1-RMSE", drawn, over, D1, "line", log=over != SHARE)
+    elif table.picture == "games":
+        for worth in (D1, "residual", ACCURACY):
+            played = [found for row in rows if worth in (found := _hover(row) | _d1(row) | _elo(row, "nodes"))]
+            if played:
+                yield points(f"{title}: Elo over {worth}", played, worth, "Elo", "kind")
+    else:
+        measured = [_hover(row) | _d1(row) for row in rows if row.net.tested.d1_rmse is not None]
+        if measured:
+            yield intervals(f"{title}: d1-RMSE", measured, "network", D1, "kind")
+
+
+def _over_seeds(title: str, rows: Sequence[Net]) -> Iterator[Chart]:
+    groups = by_label(rows)
+    means: list[Row] = []
+    for label, found in groups.items():
+        accuracy = mean_of([row.net.tested.accuracy for row in found])
+        if accuracy.mean is not None:
+            error = None if accuracy.error is None else 100 * accuracy.error
+            width = 1.96 if error is None else student(len(found) - 1)
+            means.append({"network": label, **around(ACCURACY, 100 * accuracy.mean, error, width)})
+    if means:
+        yield intervals(f"{title}: accuracy on held-out games", means, "network", ACCURACY, "network")
+    curves = [
+        {"network": row.title, "epoch": epoch, ACCURACY: 100 * one.accuracy}
+        for row in rows
+        if row.net.trained
+        for epoch, one in enumerate(row.net.trained.log, 1)
+        if one.accuracy is not None
+    ]
+    if curves:
+        yield lines(f"{title}: accuracy by epoch", curves, "epoch", ACCURACY, "network")
+    bins = [
+        {"network": label, "predicted": one.predicted, "actual": one.actual}
+        for label, found in groups.items()
+        for one in found[0].net.tested.calibration
+    ]
+    if bins:
+        yield diagonal(lines(f"{title}: calibration on held-out games", bins, "predicted", "actual", "network"))
+    for by, words in (("nodes", "at equal nodes"), ("time", "at equal time"), ("clock", "by the clock")):
+        played = [{"network": label} | row for label, found in groups.items() if (row := _elo(found[0], by))]
+        if played:
+            yield intervals(f"{title}: Elo {words}", played, "network", "Elo", "network")
+
+
+def _kind(row: Net) -> str:
+    return str(row.net.options.get("kind", ELSEWHERE))
+
+
+def _kinds(rows: Sequence[Net]) -> list[str]:
+    """Return the kinds of all networks of a run, which has one colour for each in all its charts."""
+    return sorted(set(map(_kind, rows)), key=lambda kind: (kind == ELSEWHERE, kind))
+
+
+def _effects(run: str, pairs: Sequence[Pair], kinds: Sequence[str]) -> Chart:
+    rows = []
+    for pair in pairs:
+        kind, shape = pair.base.options["kind"], "-".join(map(str, pair.base.size.shape))
+        row: Row = {"change": pair.words, "of": f"{kind} {shape}", "kind": kind}
+        if pair.cost is not None:
+            row["ns more"] = pair.cost
+        rows.append(row | around(MORE, pair.d1, pair.error))
+    return intervals(f"{run}: effect of one option on d1-RMSE", rows, "change", MORE, "kind", kinds)
+
+
+def _chart_over_cost(title: str, rows: Sequence[Row], worth: str, kinds: Sequence[str], lower: bool) -> Chart:
+    """Nanoseconds of different machines do not compare: each has a front of its own. Networks made elsewhere learnt
+    from other positions, and are in none."""
+    own = [row for row in rows if row["kind"] != ELSEWHERE]
+    machines = dict.fromkeys(row[MACHINE] for row in own)
+    front = [
+        row
+        for machine in machines
+        for row in pareto_front([row for row in own if row[MACHINE] == machine], COST, worth, lower)
+    ]
+    peers = {str(row["network"]): row for row in rows if row["kind"] == ELSEWHERE}
+    return points(title, rows, COST, worth, "kind", True, front, kinds, peers)
+
+
+def _hover(row: Net) -> Row:
+    """Return what a chart shows of a network beside the figure."""
+    net = row.net
+    found: Row = {
+        "network": row.title,
+        "kind": _kind(row),
+        "shape": "-".join(map(str, net.size.shape)),
+        "multiply-adds": net.size.multiply_adds,
+        "kilobytes": net.size.bytes / 1000,
+        MACHINE: net.machine,
+    }
+    if net.timed:
+        found |= {COST: net.timed.evaluation_ns, "nodes/s": net.timed.nps}
+    if net.tested.accuracy is not None:
+        found[ACCURACY] = 100 * net.tested.accuracy
+    if net.tested.residual is not None:
+        found["residual"] = net.tested.residual
+    return found
+
+
+def _d1(row: Net) -> Row:
+    tested = row.net.tested
+    return {} if tested.d1_rmse is None else around(D1, tested.d1_rmse, tested.d1_rmse_error)
+
+
+def _elo(row: Net, by: str) -> Row:
+    standing = row.games.get(by)
+    found = {} if standing is None else standing_row(standing)
+    return found if "Elo" in found else {}
+
+
+def _grown(rows: Sequence[Net]) -> list[Row]:
+    """Return networks that differ in nothing but the number of positions that they have seen."""
+    groups: dict[str, list[Net]] = defaultdict(list)
+    for row in rows:
+        if row.net.trained and row.net.tested.d1_rmse is not None:
+            groups[_alike(row.net.options)].append(row)
+    found: list[Row] = []
+    for group in groups.values():
+        seen = {row.net.trained.samples for row in group if row.net.trained}
+        if len(seen) > 1:
+            name = f"{_kind(group[0])} {'-'.join(map(str, group[0].net.size.shape))}"
+            found += [
+                {"network": name, MILLIONS: row.net.trained.samples / 1e6, D1: row.net.tested.d1_rmse}
+                for row in group
+                if row.net.trained
+            ]
+    return sorted(found, key=lambda row: float(row[MILLIONS]))
+
+
+def _alike(options: Mapping[str, Any]) -> str:
+    return json.dumps({name: value for name, value in options.items() if name != "positions"}, sort_keys=True)

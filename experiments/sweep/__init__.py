@@ -1,1 +1,0 @@
-"""Sweeps: nets trained over a space of configurations, measured alike."""

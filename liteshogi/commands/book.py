@@ -1,0 +1,62 @@
+"""`liteshogi book`: an opening book in YaneuraOu's text format, written in its binary format."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from experiments.jobs.progress import Progress
+from lite.amounts import amount
+from liteshogi.commands.arguments import Json, Overwrite
+from search.book.convert import write_binary
+from search.system.files import require_file
+from search.system.options import OptionError
+
+
+@dataclass(frozen=True)
+class Command:
+    """Convert an opening book from YaneuraOu's text format (.db) to its binary format (.ybb).
+
+    The binary book is searched on disk, however large it is. It has moves, values and depths; replies and counts of
+    games have no place in it. Lines that cannot be read are left out and counted. The index is kept in memory while
+    the book is written: 44 bytes per position.
+    """
+
+    book: tyro.conf.Positional[Path]
+    """The text book to read."""
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """The binary book to write; by default the name of the text book with the extension .ybb."""
+    overwrite: Overwrite = False
+    json: Json = False
+
+    def run(self) -> None:
+        require_file(self.book)
+        target = self.output or self.book.with_suffix(".ybb")
+        if target.exists() and not self.overwrite:
+            raise OptionError(f"`output` {target}: exists; choose another name, or `overwrite`", "output", "overwrite")
+        size, read = self.book.stat().st_size, 0
+
+        def done() -> tuple[int, str]:
+            return read, f"{read / max(size, 1):.0%} of the book read"
+
+        def note(so_far: int) -> None:
+            nonlocal read
+            read = so_far
+            progress.show()
+
+        with Progress(size, done) as progress:
+            made = write_binary(self.book, target, note)
+        if self.json:
+            print(json.dumps(asdict(made)))
+            return
+        print(f"{target}: {amount(made.positions, 'position')}, {amount(made.moves, 'move')}")
+        if made.duplicates:
+            print(f"{amount(made.duplicates, 'position')} with a higher move number left out: each is kept once")
+        if made.ignored:
+            print(
+                f"{amount(made.ignored, 'line')} could not be read and are left out; the first is {made.first_ignored}"
+            )

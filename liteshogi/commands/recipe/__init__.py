@@ -1,1 +1,0 @@
-"""Nets made after a plan and measured alike."""

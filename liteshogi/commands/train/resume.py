@@ -1,0 +1,42 @@
+"""The command that resumes a training run, shown when one stops before its end."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from lite.training.folder import RunFolder
+from lite.training.options import TrainingOptions
+from lite.workers import join_workers
+from search.system.command_line import command_arguments
+
+
+@contextmanager
+def hint_if_interrupted(options: TrainingOptions) -> Iterator[None]:
+    """Show how to resume the run where it is interrupted after it has saved a state."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if RunFolder(options.output).state.is_file():
+            show_how_to_resume()
+        raise
+
+
+def hint_if_unfinished(figures: Mapping[str, Any]) -> None:
+    """Show how to resume a run that `max_steps` has ended."""
+    if figures["step"] < figures["steps"]:
+        show_how_to_resume()
+
+
+def show_how_to_resume() -> None:
+    """Print the command that resumes this run, once for all of its processes."""
+    workers = join_workers()
+    if not workers.first:
+        return
+    words = [word for word in command_arguments() if word != "--overwrite"]  # the run to overwrite is gone
+    program = "torchrun ... -m liteshogi" if workers.size > 1 else "liteshogi"
+    resume = "" if "--resume" in words else " --resume"
+    print(f"resume with: {program} {shlex.join(words)}{resume}", file=sys.stderr)

@@ -1,0 +1,40 @@
+"""`liteshogi yardstick`: held-out positions with the scores of long searches."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import tyro
+
+from experiments.jobs.workforce import Workforce
+from experiments.nets.yardstick import Yardstick, YardstickReport, make_yardstick
+from liteshogi.commands.arguments import Json, Output, part
+
+
+@dataclass(frozen=True)
+class Command(Yardstick):
+    """Make a yardstick of held-out games: positions with scores of long searches. Resumes an interrupted run.
+
+    `liteshogi sweep` and `liteshogi test` measure d1-RMSE on it, which predicts the results of matches better than
+    accuracy does."""
+
+    data: tyro.conf.Positional[tuple[Path, ...]]
+    output: Output = Path("yard")
+    workforce: tyro.conf.OmitArgPrefixes[Workforce] = field(default_factory=Workforce)
+    json: Json = False
+
+    def run(self) -> None:
+        report = make_yardstick(part(Yardstick, self))
+        print(json.dumps(asdict(report)) if self.json else as_text(report))
+
+
+def as_text(report: YardstickReport) -> str:
+    """Return the report for a reader."""
+    return (
+        f"{report.folder}: {report.positions:,} positions with scores of searches of {report.nodes:,} nodes by "
+        f"{report.labelled_by}\n"
+        f"d1-RMSE on it favours networks that score as {report.labelled_by} does. To compare networks of other "
+        "teachers, make a second yardstick with another --net or --engine."
+    )

@@ -1,0 +1,1 @@
+"""Opening books: reading, choosing a move, and writing."""

@@ -1,0 +1,55 @@
+"""Text books written as binary ones: the same positions, moves, values and depths."""
+
+from __future__ import annotations
+
+import pytest
+
+from search.book.binary_book import BinaryBook
+from search.book.convert import write_binary
+from search.rules.shogi import START_SFEN
+from tests.search.book.test_text_book import random_entries, written
+
+HEADER = "#YANEURAOU-DB2016 1.00\n"
+
+
+def test_every_position_keeps_its_moves(tmp_path):
+    entries = random_entries(20, 3)
+    source, target = tmp_path / "book.db", tmp_path / "book.ybb"
+    source.write_text(written(entries, sorted(entries)))
+    seen: list[int] = []
+    made = write_binary(source, target, seen.append)
+    assert made.positions + made.duplicates == len(entries)
+    assert made.ignored == 0
+    assert seen == sorted(seen)
+    assert seen[-1] <= source.stat().st_size
+    book = BinaryBook(target, print)
+    lowest = {sfen.rsplit(" ", 1)[0]: sfen for sfen in sorted(entries, key=lambda one: -int(one.split()[3]))}
+    moves = 0
+    for sfen in lowest.values():
+        found = [(one.move, one.value, one.depth) for one in book.find(sfen, ignore_ply=False)]
+        lines = [line.split() for line in entries[sfen]]
+        assert found == [(words[0], int(words[2]), int(words[3])) for words in lines]
+        moves += len(found)
+    assert (made.positions, made.moves) == (len(lowest), moves)
+
+
+def test_unreadable_lines_are_counted_and_numbers_limited(tmp_path):
+    source, target = tmp_path / "book.db", tmp_path / "book.ybb"
+    source.write_text(
+        f"{HEADER}sfen {START_SFEN}\n7g7f none 99999 70000 1\n2g2f none -99999 -1 1\n5g5f none x\n7g7f none 5\n"
+        "sfen rubbish b - 1\n7g7f\nsfen kkkkkkkkk/9/9/9/9/9/9/9/9 b - 1\n1a1b\n"
+    )
+    made = write_binary(source, target)
+    assert (made.positions, made.ignored) == (1, 3)
+    assert "line 5" in made.first_ignored
+    moves = BinaryBook(target, print).find(START_SFEN)
+    assert [(one.move, one.value, one.depth) for one in moves] == [("7g7f", 5, 0), ("2g2f", -32000, 0)]
+
+
+@pytest.mark.parametrize("content", ["no book\n", HEADER, HEADER + "sfen rubbish b - 1\n"])
+def test_a_book_without_a_position_writes_nothing(tmp_path, content):
+    source, target = tmp_path / "book.db", tmp_path / "book.ybb"
+    source.write_text(content)
+    with pytest.raises(ValueError, match=r"book\.db"):
+        write_binary(source, target)
+    assert [path.name for path in tmp_path.iterdir()] == ["book.db"]

@@ -1,0 +1,192 @@
+"""Which architecture an nn.bin holds: from its text, hashes and sizes, or from the name that the caller gives."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from search.evaluation.network_file import load_network
+from search.evaluation.nnue_file import PROVENANCE, read_nnue
+from search.evaluation.static_evaluation import evaluate_sfens
+from search.system.options import OptionError
+from tests.yaneuraou_description import Description
+from tests.yaneuraou_networks import network_bytes
+
+NAME = "SFNN_kp_64_7_32_hand64_k3k3"
+SFENS = (
+    "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1",
+    "4k4/9/9/9/9/9/9/9/4K4 w 2r2b4g4s4n4l18p 1",
+    "6n1l/2+S1k4/2lp4p/1np1B2b1/3PP4/1N1S3rP/1P2+pPP+p1/1p1G5/3KG2r1 b GSN2L4Pgs2p 1",
+)
+
+
+def with_text(content: bytes, text: bytes) -> bytes:
+    (length,) = struct.unpack_from("<I", content, 8)
+    return content[:8] + struct.pack("<I", len(text)) + text + content[12 + length :]
+
+
+def outputs(path: Path, name: str | None = None) -> list[int]:
+    return [one.output for one in evaluate_sfens(load_network(path, architecture=name), SFENS)]
+
+
+def described(content: bytes, name: str) -> list[int]:
+    found = Description(content, name)
+    return [found.output(sfen) for sfen in SFENS]
+
+
+@pytest.fixture(scope="module")
+def content() -> bytes:
+    return network_bytes(NAME)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "nn.bin"
+
+
+@pytest.mark.parametrize("text", [b"", b"\xff\x80", b"ModelType=SFNNWithoutPsqt;Features=K+P[1710->64x2],Network=?"])
+def test_without_a_name_an_sfnn_is_refused_with_those_that_fit(content: bytes, path: Path, text: bytes) -> None:
+    path.write_bytes(with_text(content, text))
+    with pytest.raises(OptionError) as caught:
+        read_nnue(path)
+    message = str(caught.value)
+    assert caught.value.fields == ("architecture",)
+    assert message.startswith(f"{path}: unknown architecture")
+    assert "\n" not in message
+    for name in ("SFNN_kp_64_7_32_hand64_k3k3", "SFNN_kp_64_7_32_hand64z_k3k3", "SFNN_kp_64_8_32_hand64_k3k3"):
+        assert name in message
+
+
+def test_a_name_settles_what_sizes_do_not(content: bytes, path: Path) -> None:
+    """H1 of 7 and 8, hand64 and hand64z, shards and none have the same sizes, and other values."""
+    path.write_bytes(with_text(content, b""))
+    found = set()
+    for name in (
+        NAME,
+        "SFNN_kp_64_8_32_hand64_k3k3",
+        "SFNN_kp_64_7_32_hand64z_k3k3",
+        "SFNN_kp_64_7_32_c32_s16x2_hand64_k3k3",
+    ):
+        assert outputs(path, name) == described(content, name)
+        found.add(tuple(outputs(path, name)))
+    assert len(found) == 4
+
+
+def test_text_and_name_must_agree(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
+    assert outputs(path, NAME.upper().replace("_", "-")) == outputs(path)
+    for name in ("SFNN_kp_64_8_32_hand64_k3k3", "SFNN_kp_64_7_32_c32_s16x2_hand64_k3k3"):
+        with pytest.raises(OptionError, match=f"{name}: the file's text and sizes are those of {NAME}"):
+            read_nnue(path, architecture=name)
+    # hand64 was the name of what is hand64z today.
+    older = "SFNN_kp_64_7_32_hand64z_k3k3"
+    assert outputs(path, older) == described(content, older)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("SFNN_kp_64_7_32", "bytes too many; by its size it could be SFNN_kp_64_7_32_hand64_k3k3"),
+        ("SFNN_kp_64_15_32_hand64_k3k3", "truncated: [0-9,]+ bytes are missing after the first layer"),
+        ("SFNN_kp_128_7_32_hand64_k3k3", "expected 128 lanes, found 64"),
+        ("SFNN_halfkp_64_7_32_hand64_k3k3", "expected 8,024,832 weights in the first layer"),
+        ("SFNN_ka2_64_7_32_hand64_k3k3", "expected 114,624 weights in the first layer, found 109,440"),
+        ("kp_64x2-7-32", "the file is an SFNN"),
+        ("SFNN_kp_64_7_32_hand64_k4k4", "unknown part 'k4k4'"),
+        ("halfkpe9_64x2_7_32", "halfkpe9 cannot be evaluated"),
+    ],
+)
+def test_wrong_names_are_refused(content: bytes, path: Path, name: str, problem: str) -> None:
+    for text in (None, b""):
+        path.write_bytes(content if text is None else with_text(content, text))
+        with pytest.raises(OptionError, match=problem) as caught:
+            read_nnue(path, architecture=name)
+        assert caught.value.fields == ("architecture",)
+        assert "\n" not in str(caught.value)
+
+
+def test_classic_networks_by_name(path: Path) -> None:
+    content = network_bytes("halfkp_32x2_8_32")
+    path.write_bytes(with_text(b"".join((content[:4], b"\1\2\3\4", content[8:])), b"Features=?"))
+    with pytest.raises(OptionError, match=r"by its size it could be .*halfkp_32x2-8-32"):
+        read_nnue(path)
+    assert outputs(path, "halfkp_32x2_8_32") == described(path.read_bytes(), "halfkp_32x2_8_32")
+    for name, problem in (("halfkp_32x2-8-64", "expected .* bytes"), ("SFNN_halfkp_32_7_32", "the file is no SFNN")):
+        with pytest.raises(OptionError, match=problem):
+            read_nnue(path, architecture=name)
+    path.write_bytes(content)
+    with pytest.raises(OptionError, match=r"expected .* bytes after the text"):
+        read_nnue(path, architecture="kp_32x2-8-32")
+
+
+def test_hashes_of_an_sfnn_are_not_needed(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
+    expected = outputs(path)
+    other = bytearray(content)
+    other[4:8] = b"\1\2\3\4"
+    start = len(content) - 576 * 800
+    other[12 + struct.unpack_from("<I", content, 8)[0]] ^= 1
+    assert start > 0
+    path.write_bytes(other)
+    assert outputs(path) == expected
+    kept = load_network(path).provenance[PROVENANCE]
+    assert kept["file_hash"] == 0x04030201
+
+
+def damaged(content: bytes) -> dict[str, tuple[bytes, str]]:
+    """Return damage of many kinds, with what must be said of it."""
+    (text,) = struct.unpack_from("<I", content, 8)
+    bias = 12 + text + 4
+    weights = bias + 21 + struct.unpack_from("<I", content, bias + 17)[0]
+    payload = weights + 21
+    length = struct.unpack_from("<I", content, weights + 17)[0]
+
+    def put(at: int, part: bytes) -> bytes:
+        return content[:at] + part + content[at + len(part) :]
+
+    return {
+        "one byte short": (content[:-1], "truncated: 1 bytes are missing after the first layer"),
+        "one byte more": (content + b"\0", "1 bytes too many"),
+        "no stacks": (content[: payload + length], "truncated: .* bytes are missing"),
+        "half the rows": (content[: payload + length // 2], "truncated: a LEB128 block of .* bytes"),
+        "half a block's header": (content[: weights + 10], "no LEB128 block|truncated"),
+        "no block": (content[:bias], "no LEB128 block: found b''"),
+        "not compressed": (put(bias, b"COMPRESSED_LEB129"), "bias: no LEB128 block"),
+        "one not compressed": (put(weights, b"x"), "weights: no LEB128 block"),
+        "a longer block": (put(weights + 17, struct.pack("<I", length + 1)), "truncated: 1 bytes|expected"),
+        "a block beyond the end": (put(weights + 17, b"\xff" * 4), "truncated: a LEB128 block of 4,294,967,295 bytes"),
+        "an empty block": (put(bias + 17, b"\0" * 4), "bias: 0 bytes"),
+        "a long value": (put(payload + 5, b"\x80" * 4), "a LEB128 value of more than 3 bytes"),
+        "a large value": (put(payload + 5, b"\x80\x80\x02"), "a LEB128 value of 32,768, which is no int16"),
+        "too few values": (put(payload + 5, b"\x80\x00"), "109,439 values in the LEB128 block, expected 109,440"),
+        "a value that has no end": (put(payload + length - 1, b"\x80"), "the LEB128 block ends within a value"),
+    }
+
+
+@pytest.mark.parametrize("kind", damaged(network_bytes(NAME)))
+def test_damage_is_named_in_one_line(kind: str, content: bytes, path: Path) -> None:
+    whole, problem = damaged(content)[kind]
+    path.write_bytes(whole)
+    with pytest.raises(ValueError, match=problem) as caught:
+        read_nnue(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_longer_forms_of_numbers_are_read(content: bytes, path: Path) -> None:
+    """A zero may take three bytes; YaneuraOu reads it too."""
+    path.write_bytes(content)
+    rows = load_network(path).rows.reshape(-1)
+    at = int(np.flatnonzero(rows == 0)[0])
+    (text,) = struct.unpack_from("<I", content, 8)
+    bias = 12 + text + 4
+    weights = bias + 21 + struct.unpack_from("<I", content, bias + 17)[0]
+    (length,) = struct.unpack_from("<I", content, weights + 17)
+    values = np.frombuffer(content[weights + 21 : weights + 21 + length], np.uint8)
+    place = weights + 21 + int(np.flatnonzero(values < 128)[at])
+    longer = content[:place] + b"\x80\x80\x00" + content[place + 1 :]
+    path.write_bytes(longer[: weights + 17] + struct.pack("<I", length + 2) + longer[weights + 21 :])
+    assert (load_network(path).rows.reshape(-1) == rows).all()
