@@ -255,7 +255,7 @@ def size_of_network(network: EvalNetwork) -> Size:
     parts = [network.rows, network.bias, *(part for layer in network.layers for part in (layer.weight, layer.bias))]
     return Size(
         network.feature_set.name,
-        (network.width, network.perspectives, *(len(layer.bias) for layer in network.layers)),
+        (network.width, network.perspectives, *(layer.bias.shape[-1] for layer in network.layers)),
         sum(part.nbytes for part in parts),
         sum(layer.weight.size for layer in network.layers),
     )
