@@ -104,6 +104,6 @@ def test_a_demo_replaces_nothing_of_others(made, file, before, other):
     assert before in text
     (made / file).write_text(text.replace(before, other))
     there = {path: path.read_bytes() for path in made.rglob("*") if path.is_file()}
-    with pytest.raises(ValueError, match=rf"{file.split('/')[0]}: was not made by this demo, .*; choose another -o"):
+    with pytest.raises(ValueError, match=rf"{file.split('/')[0]}: in it was not made by this demo, .*; choose another folder"):
         Demo(output=made).run()
     assert {path: path.read_bytes() for path in made.rglob("*") if path.is_file()} == there
