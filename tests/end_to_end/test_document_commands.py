@@ -41,28 +41,31 @@ repeats = 1
 width = [32, 64]
 """
 PLAN = """
-[measures]
-teacher = "nn.bin"
-residual = "valid.hcpe3"
-yardstick = "yard"
-valid = "valid.hcpe3"
-opponent = "default"
+[train]
+kind = "dense"
+width = 8
+hidden = 8
+batch-size = 64
+data = ["some.hcpe"]
+[measure]
+valid = ["valid.hcpe3"]
+yardstick = ["yard"]
+repeats = 1
+[play]
+who = "named"
+by = ["nodes"]
 nodes = 20
 games = 2
 openings = "taya36.sfen"
-win_score = 3000
-[shapes]
-small = ["dense", "--width", "8", "--hidden", "8", "--batch-size", "64"]
 [data."some.hcpe"]
 cut = ["train.hcpe"]
 positions = 300
-[[row]]
+[table.kinds]
+[[point]]
 name = "small"
-tables = ["batches"]
-shape = "small"
-data = ["some.hcpe"]
+games = true
 """
-PAGE = "# A page\n\n<!-- table batches -->\n<!-- end -->\n"
+PAGE = "# A page\n\n<!-- table kinds -->\n<!-- end -->\n"
 MAIN = """
 from experiments import timing
 timing.MOST_NODES, timing.MOST_RUNS = 2_000, 1
