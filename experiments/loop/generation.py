@@ -19,12 +19,12 @@ from experiments.labels.yardstick import measure_d1
 from experiments.loop.options import Loop
 from experiments.loop.stages import GATE, Figures, Stages
 from experiments.matches.counted_match import MatchReport, play_counted_match
+from experiments.nets.steps import FoldStep, TrainStep
 from experiments.network_kinds import Kind, kind_of, network_path
 from export.fold import fold_file
 from lite.training.checkpoint import load_model
 from lite.training.folder import RunFolder
 from lite.training.options import ValueTraining
-from lite.training.train import train_value
 from search.evaluation.network_file import load_network, save_network
 from search.system.files import write_atomically
 
@@ -32,7 +32,8 @@ GAMES, POSITIONS, HELD_OUT_GAMES, HELD_OUT = "games", "positions", "held-out-gam
 AGAINST = "against "
 """Prefix of the stages in which a generation plays networks that were not made here."""
 _LOSSES = ("loss", "accuracy", "log_loss")
-_FOLDING = ("log_loss_change", "sign_flips", "mean_error")
+FOLDED_POSITIONS = 50_000
+"""Positions that show the cost of quantisation."""
 _STANDING = ("games", "wins", "draws", "losses", "pentanomial", "elo", "elo_low", "elo_high")
 """Figures of the stages that are kept: those without times and paths."""
 
@@ -119,22 +120,19 @@ class Generation:
         self._stage(kind, lambda: _figures(expand(options)))
 
     def _train(self, best: Generation, before: Sequence[Generation], training: ValueTraining) -> Figures:
-        held_out, goes_on = self.records(HELD_OUT), self.run.state.exists()
-        outcome = train_value(
-            replace(
-                training,
-                data=tuple(one.records(POSITIONS) for one in (*before, self)),
-                valid=(held_out,) if held_out.exists() else (),
-                output=self.run.path,
-                init_from=best.weights(training),
-                seed=training.seed + self.number,
-                threads=self._loop.workers,
-                resume=goes_on,
-                overwrite=not goes_on,
-            )
+        held_out = self.records(HELD_OUT)
+        options = replace(
+            training,
+            data=tuple(one.records(POSITIONS) for one in (*before, self)),
+            valid=(held_out,) if held_out.exists() else (),
+            output=self.run.path,
+            init_from=best.weights(training),
+            seed=training.seed + self.number,
+            threads=self._loop.workers,
         )
-        figures = outcome.flat()
-        return {name: figures[name] for name in ("steps", *_LOSSES) if name in figures}
+        trained = TrainStep(options).run()
+        last = {name: getattr(one, name) for one in trained.log[-1:] for name in _LOSSES}
+        return {"steps": trained.steps, **last}
 
     def weights(self, training: ValueTraining) -> Path | None:
         """Return the trained weights, if the network has the architecture of the training."""
@@ -144,8 +142,9 @@ class Generation:
         return self.run.network if known == training.network.as_json() else None
 
     def _fold(self) -> Figures:
-        figures = fold_file(self.run.network, self.net, (self.records(POSITIONS),), overwrite=True)
-        return {name: figures[name] for name in _FOLDING}
+        folded = FoldStep(self.run.network, self.net, (self.records(POSITIONS),), FOLDED_POSITIONS).run()
+        found = {"log_loss_change": folded.log_loss_change, "sign_flips": folded.sign_flips}
+        return found | {"mean_error": folded.rounding}
 
     def _measure(self) -> None:
         if self._loop.yardstick:

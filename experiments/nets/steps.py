@@ -31,6 +31,8 @@ from search.evaluation.network_file import load_network
 from search.score import CP_PER_LOGIT
 
 Picked = TypeVar("Picked")
+PLANES = "planes"
+"""Features of residual networks."""
 FOLDED_POSITIONS = 10_000
 """Positions that show what rounding costs."""
 
@@ -39,6 +41,7 @@ FOLDED_POSITIONS = 10_000
 class Epoch:
     """Figures on the held-out games after an epoch."""
 
+    loss: float | None = None
     accuracy: float | None = None
     log_loss: float | None = None
     policy_accuracy: float | None = None
@@ -47,12 +50,13 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training came to."""
+    """What a training came to; None: not recorded."""
 
+    steps: int | None
     samples: int
     """Positions learnt from, each as often as it came."""
     epochs: int
-    parameters: int
+    parameters: int | None
     resumed: bool
     log: tuple[Epoch, ...] = ()
     seconds: float = 0.0
@@ -65,6 +69,10 @@ class Folded:
 
     rounding: float
     """Root of the mean squared error of the logit; of a residual network the largest error of an output."""
+    sign_flips: float | None = None
+    """Share of positions whose predicted winner changed; None of a residual network."""
+    log_loss_change: float | None = None
+    """Log loss of the folded network less that of the trained one; None where the data have no results."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +174,7 @@ class TrainStep:
         log = read_log(folder.path)
         tested = [{"step": line.step} | line.flat() for line in lines_of(EpochTest, log)]
         return Trained(
+            run.steps,
             positions_learnt(log),
             training.epochs,
             run.learner.parameters,
@@ -182,11 +191,13 @@ class FoldStep:
     net: Path
     data: tuple[Path, ...] = ()
     """Held-out records that rounding is measured on."""
+    positions: int = FOLDED_POSITIONS
 
     def run(self) -> Folded:
         if kind_of(str(self.run_folder)) is Kind.POLICY_VALUE:
             return Folded(export_resnet(load_resnet(self.run_folder)[0], self.net, read_sample((), CHECKED)))
-        return Folded(fold_file(self.run_folder, self.net, self.data, FOLDED_POSITIONS, overwrite=True)["mean_error"])
+        found = fold_file(self.run_folder, self.net, self.data, self.positions, overwrite=True)
+        return Folded(found["mean_error"], found["sign_flips"], found["log_loss_change"])
 
 
 @dataclass(frozen=True)
@@ -235,7 +246,7 @@ def size_of(net: str, run_folder: Path | None = None) -> Size:
         model = load_resnet(run_folder)[0]
         config = model.network_config
         weights = sum(weight.numel() * weight.element_size() for weight in model.parameters())
-        return Size("planes", (config.blocks, config.channels), weights, multiply_adds(model))
+        return Size(PLANES, (config.blocks, config.channels), weights, multiply_adds(model))
     return size_of_network(load_network(net))
 
 

@@ -1,4 +1,4 @@
-"""A policy-value network's accuracy, losses and calibration on held-out games."""
+"""Accuracy, losses and calibration of policy-value networks on held-out games."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ Precision = Literal["auto", "float32", "bfloat16"]
 
 @dataclass(frozen=True)
 class Predictions:
-    """A network's logits for a batch, float32 arrays."""
+    """Logits of a network for a batch, float32 arrays."""
 
     policy: np.ndarray
-    """(B, 2187)."""
+    """Logits of move labels, (B, 2187)."""
     value: np.ndarray
-    """(B,)."""
+    """Logit of a win for the mover, (B,)."""
     draw: np.ndarray | None = None
-    """(B,)."""
+    """Logit of a draw, (B,)."""
     auxiliary: np.ndarray | None = None
-    """(B, targets)."""
+    """Logits of auxiliary targets, (B, targets)."""
 
 
 _GROUP_EDGES = (0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99)
-"""Where the positions, ordered by what is foretold, are cut into groups: rates of rare things crowd near zero."""
+"""Quantiles of the predicted rate that bound the groups of a calibration: rates of rare events crowd near zero."""
 
 Predictor = Callable[[Batch], Predictions]
 
 
 def uses_bfloat16(precision: Precision, device: str) -> bool:
-    """Whether "auto" means bfloat16 here: on GPUs, and on CPUs with instructions for it (elsewhere it is slower)."""
+    """Return whether to compute in bfloat16; "auto" means on GPUs and on CPUs with instructions for it."""
     if precision != "auto":
         return precision == "bfloat16"
     if device != "cpu":
@@ -64,7 +64,7 @@ def uses_bfloat16(precision: Precision, device: str) -> bool:
 def plane_tensors(
     pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray, bfloat16: bool, device: str = "cpu"
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """input1 (B, 62, 9, 9), channels last, and input2 (B, 57, 1, 1) of a batch's arrays, float32 or bfloat16."""
+    """Return input1 (B, 62, 9, 9), channels last, and input2 (B, 57, 1, 1) of a batch, float32 or bfloat16."""
     out1: np.ndarray = np.empty(len(pieces) * PLANES1 * SQUARES, np.uint16 if bfloat16 else np.float32)
     features = np.empty((len(pieces), PLANES2), np.float32)
     write_board_planes(np.ascontiguousarray(pieces), out1)
@@ -76,7 +76,7 @@ def plane_tensors(
 
 
 def load_predictor(net: Path | str, precision: Precision = "float32") -> Predictor:
-    """What gives a network's logits: a trained network, its run's directory, or an ONNX file of dlshogi's format."""
+    """Return a function from batches to logits, for a trained network, its run's folder or an ONNX file."""
     if Path(net).suffix == ".onnx":
         from search.puct.onnx_network import OnnxNetwork
 
@@ -91,7 +91,7 @@ def load_predictor(net: Path | str, precision: Precision = "float32") -> Predict
 
 
 def module_predictor(model: PolicyValueNetwork, precision: Precision = "float32") -> Predictor:
-    """The same of a module, on its device; it must be in evaluation mode."""
+    """Return a function from batches to logits for a module in evaluation mode, on the module's device."""
     device = next(model.parameters()).device.type
     bfloat16 = uses_bfloat16(precision, device)
 
@@ -110,12 +110,12 @@ def _logit(probability: np.ndarray) -> np.ndarray:
 
 
 def judge_rare(logits: np.ndarray, happened: np.ndarray) -> dict[str, Any]:
-    """How well logits f (B,) foretell what seldom happens, bool (B,).
+    """Measure predictions of a rare event: logits float (B,) against `happened` bool (B,).
 
-    Accuracy is high for whoever always says no, hence `base_accuracy` beside it, and the Brier score and log loss of
-    always saying the base rate. precision and recall are those of "more likely than not"; `precision_at_positives` is
-    the share of true ones among the surest, as many as there are; average_precision the mean precision over them all.
-    `calibration` compares foretold and true rates from the least likely positions to the likeliest hundredth.
+    Always predicting "no" has a high accuracy, so `base_accuracy` stands beside it, and the Brier score and log loss of
+    always predicting the base rate. precision and recall use a threshold of one half. `precision_at_positives` is the
+    precision among the most likely positions, as many as there are positives. `calibration` compares predicted and
+    actual rates, from the least likely positions to the most likely hundredth.
     """
     logits = logits.astype(np.float64)
     rate = sigmoid(logits)
@@ -155,7 +155,7 @@ def judge_rare(logits: np.ndarray, happened: np.ndarray) -> dict[str, Any]:
 
 
 class PolicyMetrics:
-    """Collects a network's predictions batch by batch, then `report()`s them: what `lite` reports of nets, and more."""
+    """Collects predictions batch by batch; `report` returns the measures of value and policy."""
 
     def __init__(self, auxiliary: tuple[str, ...] = ()) -> None:
         self._value = Metrics()
@@ -165,7 +165,7 @@ class PolicyMetrics:
         self._rare: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
 
     def add(self, found: Predictions, batch: Batch) -> None:
-        """One batch and a network's logits for it."""
+        """Add a batch and a network's logits for it."""
         self._value.add(found.value, batch)
         labels = move_labels(batch.move, batch.turn)
         known = labels != NO_LABEL
@@ -191,7 +191,7 @@ class PolicyMetrics:
         }
         for name, parts in self._rare.items():
             logits, happened = (np.concatenate(column) for column in zip(*parts, strict=True))
-            if len(logits):  # without games nothing is known
+            if len(logits):  # positions without a game have no result
                 figures[name] = judge_rare(logits, happened)
         return figures
 
@@ -207,8 +207,7 @@ def judge_resnet(
     positions: int | None = None,
     precision: Precision = "float32",
 ) -> dict[str, Any]:
-    """The report of `PolicyMetrics` for a network on record files or their first `positions`, and what was refused of
-    them as `Refusals.figures` has it."""
+    """Return the report of `PolicyMetrics` on record files or their first `positions`, with refused records."""
     auxiliary: tuple[str, ...] = ()
     if Path(net).suffix != ".onnx":
         auxiliary = load_resnet(net)[0].network_config.auxiliary

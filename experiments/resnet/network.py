@@ -1,13 +1,12 @@
-"""The baseline: a residual policy-value network of dlshogi's shape, with or without squeeze-and-excitation.
+"""A residual policy-value network of dlshogi's shape, with or without squeeze-and-excitation.
 
-Layers and their names are dlshogi's (`policy_value_network_resnet.py` there), so that weights can be exchanged. With
-`squeeze` each block's output is scaled channel by channel by what two small layers make of the channels' means
-(Hu, Shen, Sun, "Squeeze-and-Excitation Networks", 2018), placed as in the article that brought it to small shogi
-networks. Heads beside policy and value share the value head's hidden layer: draw, and auxiliary targets, which only
-shape what the trunk learns and are dropped at export.
+Layers and their names are those of dlshogi's `policy_value_network_resnet.py`, so weights can be exchanged. With
+`squeeze`, two small layers compute a scale for each channel of a block from the channels' means (Hu, Shen, Sun,
+"Squeeze-and-Excitation Networks", 2018). Heads for draws and auxiliary targets share the value head's hidden layer;
+auxiliary targets only help training and are dropped at export.
 
-Inputs are the planes of search/puct/planes.py. input2's planes are constant, so that training gives them as
-(B, 57, 1, 1): a 1x1 convolution of a constant is that constant everywhere.
+Inputs are the planes of `search.puct.planes`. The planes of input2 are constant, so training passes them as
+(B, 57, 1, 1): a 1x1 convolution of a constant plane is constant.
 """
 
 from __future__ import annotations
@@ -23,68 +22,69 @@ from lite.records.formats import DECLARATION, ENTERED, MOVE_LIMIT, SENNICHITE
 from lite.training.checkpoint import load_module, write_tensors
 from search.puct.planes import LABELS, PLANES1, PLANES2
 from search.rules.shogi import SQUARES
+from search.system.bounds import check_number
+from search.system.options import OptionError
 
 NETWORK = "liteshogi policy-value network"
 MOVE_PLANES = LABELS // SQUARES
 
 Auxiliary = Literal["sennichite", "declaration", "move_limit", "entered"]
 TARGET_BITS = {"sennichite": SENNICHITE, "declaration": DECLARATION, "move_limit": MOVE_LIMIT, "entered": ENTERED}
-"""The bit of `Batch.kind_of_result` that makes a position a positive of each auxiliary target."""
+"""Bit of `Batch.kind_of_result` that marks a positive position of each auxiliary target."""
 
 
 @dataclass(frozen=True)
 class ResnetConfig:
-    """What the network looks like."""
+    """Dimensions and heads of the network."""
 
     learning_rate: ClassVar[float | None] = 0.002
-    """Highest learning rate that suits it, where none is told."""
+    """Default of the highest learning rate."""
 
     blocks: int = 5
-    """Residual blocks of two 3x3 convolutions."""
+    """Number of residual blocks, each of two 3x3 convolutions."""
     channels: int = 64
-    """Channels of each."""
+    """Channels per block."""
     activation: Literal["relu", "swish"] = "relu"
-    """Between the layers."""
+    """Activation between layers."""
     squeeze: int = 0
-    """Squeeze-and-excitation: channels over this number in its hidden layer (8 as in the article); 0 leaves it out."""
+    """Reduction of squeeze-and-excitation: its hidden layer has channels divided by this; 0 means none."""
     squeeze_bias: bool = False
-    """Whether its two layers have biases."""
+    """Give the two layers of squeeze-and-excitation biases."""
     value_hidden: int = 256
-    """Hidden layer of the value head."""
+    """Width of the value head's hidden layer."""
     draw: bool = False
-    """A head that gives the probability of a draw."""
+    """Add a head that predicts draws."""
     auxiliary: tuple[Auxiliary, ...] = ()
-    """Targets that only help training: how the game ended (sennichite, declaration win, move limit), and whether the
-    mover's king stood in the enemy camp then (entered)."""
+    """Auxiliary training targets: how the game ended (sennichite, declaration, move_limit), and whether the mover's
+    king was in the enemy camp at the end (entered)."""
 
     def check(self) -> None:
-        """Raises ValueError for what cannot be built."""
+        """Raise OptionError for a configuration that cannot be built."""
         for name, most in (("blocks", 1000), ("channels", 1 << 14), ("value_hidden", 1 << 16)):
-            if not 1 <= getattr(self, name) <= most:
-                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: choose 1 to {most}")
+            check_number(name, getattr(self, name), most=most)
         if self.squeeze < 0 or self.squeeze > self.channels:
-            raise ValueError(f"--squeeze {self.squeeze}: 0 for none, or at most the {self.channels} channels")
+            raise OptionError(f"`squeeze` {self.squeeze}: must be 0 or at most the {self.channels} channels", "squeeze")
         if len(set(self.auxiliary)) < len(self.auxiliary):
-            raise ValueError(f"--auxiliary {' '.join(self.auxiliary)}: a target is named twice")
+            raise OptionError(f"`auxiliary` {' '.join(self.auxiliary)}: a target is named twice", "auxiliary")
         if unknown := set(self.auxiliary) - set(TARGET_BITS):
-            raise ValueError(f"--auxiliary {unknown.pop()}: known are {', '.join(TARGET_BITS)}")
+            raise OptionError(f"`auxiliary` {unknown.pop()}: must be among {', '.join(TARGET_BITS)}", "auxiliary")
 
 
 class Outputs(NamedTuple):
     """Logits of all heads."""
 
     policy: torch.Tensor
-    """(B, 2187): move labels, before the softmax."""
+    """Logits of move labels before the softmax, (B, 2187)."""
     value: torch.Tensor
-    """(B,): the mover's win."""
+    """Logit of a win for the mover, (B,)."""
     draw: torch.Tensor | None
-    """(B,): a draw."""
+    """Logit of a draw, (B,); None without a draw head."""
     auxiliary: torch.Tensor | None
-    """(B, targets)."""
+    """Logits of auxiliary targets, (B, targets); None without any."""
 
 
 class Excitation(nn.Module):
-    """The scales of a block's channels, from their means."""
+    """Squeeze-and-excitation: scales the channels of a block by a function of their means."""
 
     def __init__(self, channels: int, reduction: int, bias: bool) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class Excitation(nn.Module):
 
 
 class Block(nn.Module):
-    """Two convolutions around which the input is carried."""
+    """A residual block: two convolutions whose output is added to the input."""
 
     def __init__(self, config: ResnetConfig, activation: nn.Module) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class Block(nn.Module):
 
 
 class PolicyBias(nn.Module):
-    """A number of its own for every move label: a 1x1 convolution's bias would be one for all squares."""
+    """A bias for every move label; a 1x1 convolution has one bias for all squares."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class PolicyBias(nn.Module):
 
 
 class PolicyValueNetwork(nn.Module):
-    """The network; `forward` gives what dlshogi's gives, `heads` everything."""
+    """The network; `forward` returns dlshogi's two outputs, `heads` all of them."""
 
     def __init__(self, config: ResnetConfig) -> None:
         super().__init__()
@@ -153,11 +153,11 @@ class PolicyValueNetwork(nn.Module):
 
     @property
     def config(self) -> dict[str, Any]:
-        """What `load_resnet` needs to make this network again, as JSON."""
+        """Configuration as JSON, from which `load_resnet` builds the network."""
         return asdict(self.network_config)
 
     def heads(self, x1: torch.Tensor, x2: torch.Tensor) -> Outputs:
-        """Logits of every head, from input1 (B, 62, 9, 9) and input2 (B, 57, 9, 9) or (B, 57, 1, 1)."""
+        """Return the logits of all heads for input1 (B, 62, 9, 9) and input2 (B, 57, 9, 9) or (B, 57, 1, 1)."""
         first = self.l1_1_1(x1) + self.l1_1_2(x1) + self.l1_2(x2)
         trunk = self.blocks(self.act(self.norm1(first)))
         policy = self.policy_bias(self.policy(trunk).flatten(1))
@@ -171,14 +171,16 @@ class PolicyValueNetwork(nn.Module):
         )
 
     def forward(self, x1: torch.Tensor, x2: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Policy logits (B, 2187) and the value's logit (B, 1)."""
+        """Return policy logits (B, 2187) and value logits (B, 1)."""
         outputs = self.heads(x1, x2)
         return outputs.policy, outputs.value.unsqueeze(1)
 
 
 def multiply_adds(network: PolicyValueNetwork) -> int:
-    """Of an evaluation: a convolution's weights serve every square, those of linear layers and of what reads the
-    channels' means once."""
+    """Return the multiply-adds of an evaluation.
+
+    A convolution uses its weights on every square, linear layers and squeeze-and-excitation use theirs once.
+    """
     used_once = (nn.Linear, Excitation)
     once = {id(weight) for part in network.modules() if isinstance(part, used_once) for weight in part.parameters()}
     weights = [weight for weight in network.parameters() if weight.ndim > 1]
@@ -186,14 +188,14 @@ def multiply_adds(network: PolicyValueNetwork) -> int:
 
 
 def save_resnet(path: Path, model: PolicyValueNetwork, training: dict[str, Any]) -> None:
-    """A network with its configuration and `training`: JSON on how it came to be."""
+    """Save a network with its configuration and `training`, JSON about its origin."""
     write_tensors(path, NETWORK, model.state_dict(), {"network": model.config, "training": training})
 
 
 def load_resnet(path: Path | str) -> tuple[PolicyValueNetwork, dict[str, Any]]:
-    """The network in evaluation mode and the JSON saved with it; a run's directory stands for its network file.
+    """Return the network in evaluation mode and the JSON saved with it; a run's folder stands for its network file.
 
-    Raises FileNotFoundError, or ValueError in words for a foreign, truncated or mismatching file.
+    Raises FileNotFoundError, or ValueError for a foreign, truncated or mismatching file.
     """
     return load_module(path, NETWORK, _from_config)
 

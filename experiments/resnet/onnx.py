@@ -1,4 +1,4 @@
-"""A policy-value network as an ONNX file of dlshogi's format (see onnx_network.py).
+"""Export of a policy-value network to ONNX in dlshogi's format, see `search.puct.onnx_network`.
 
 A draw head becomes a third output, `output_draw`; auxiliary heads are left out.
 """
@@ -17,12 +17,13 @@ from search.puct.onnx_network import DRAW_OUTPUT, INPUTS, OUTPUTS
 from search.puct.planes import make_planes
 
 TOLERANCE = 1e-4
-"""Largest difference from the module, of the largest output."""
+"""Largest accepted difference from the module, relative to the largest output."""
 CHECKED = 256
+"""Positions on which the file is compared with the module."""
 
 
 class _Exported(nn.Module):
-    """What the file computes: rates instead of the value's and the draw's logits."""
+    """The exported computation: rates instead of logits for value and draw."""
 
     def __init__(self, network: PolicyValueNetwork, draw: bool) -> None:
         super().__init__()
@@ -37,10 +38,10 @@ class _Exported(nn.Module):
 
 
 def export_resnet(model: PolicyValueNetwork, path: Path, sample: Sample, draw: bool = True) -> float:
-    """Write the network as ONNX; its largest difference from the module on the sample's first 256 positions.
+    """Write the network as ONNX; return its largest difference from the module on the sample's first 256 positions.
 
-    draw: whether a draw head becomes an output. Raises ValueError, and leaves no file, if the exporter is not
-    installed or the file differs from the module by more than TOLERANCE.
+    With `draw` a draw head becomes an output. Raises ValueError, and leaves no file, if the exporter is missing or the
+    file differs from the module by more than TOLERANCE.
     """
     module = _Exported(model.float().eval().to(memory_format=torch.contiguous_format), draw)  # type: ignore[call-overload]
     part = sample.part(0, CHECKED)

@@ -1,4 +1,4 @@
-"""What the policy learns: the shares of a search's visits where a record has them, else the move that was played."""
+"""Training target of the policy: shares of a search's visits if a record has them, else the move played."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ MIRRORED_LABEL = mirrored_labels()
 
 @dataclass(frozen=True)
 class PolicyTarget:
-    """Distributions over move labels, a row for each label that has a share."""
+    """Distributions over move labels, one row per label with a share."""
 
     position: np.ndarray
-    """i8 (rows,): its index in the batch."""
+    """Index of the position in the batch, int64 (rows,)."""
     label: np.ndarray
-    """i8 (rows,): 0..2186."""
+    """Move label, 0 to 2186, int64 (rows,)."""
     share: np.ndarray
-    """f4 (rows,): those of a position sum to 1."""
+    """Share of the label, float32 (rows,); the shares of a position sum to 1."""
     known: int
-    """Positions that have a distribution."""
+    """Number of positions that have a distribution."""
 
     def mirrored(self, reverse: np.ndarray) -> PolicyTarget:
-        """The same with the board reversed left and right where `reverse`, bool (B,), says so."""
+        """Return the target with the board mirrored left to right for the positions in `reverse`, bool (B,)."""
         return replace(self, label=np.where(reverse[self.position], MIRRORED_LABEL[self.label], self.label))
 
 
 def policy_target(batch: Batch) -> PolicyTarget:
-    """Of a batch; a position without visits and without a known move has none."""
+    """Return the target of a batch; positions without visits and without a known move have none."""
     position, move, visits = np.empty(0, np.int64), np.empty(0, np.uint16), np.empty(0, np.float64)
     if batch.visits is not None:
         tried = batch.visits.visits > 0

@@ -16,7 +16,7 @@ from lite.notation.games import GameError, game_format, is_game_name, read_games
 from lite.records.decode import labelled_dtype
 from lite.records.file import DecodedGames, RecordFile, Refusals, decode_games
 from lite.records.formats import (
-    HCPE3,
+    GAME_FORMATS,
     RECORD_FORMATS,
     ZERO_IS_NO_SCORE,
     RecordError,
@@ -90,13 +90,13 @@ def data_files(paths: tuple[Path, ...]) -> list[Path]:
 
 
 def file_format(path: Path) -> str:
-    """Return `csa`, `kif`, `ki2`, `usi`, `hcpe`, `hcpe3` or `psv` by the file's suffix."""
+    """Return `csa`, `kif`, `ki2`, `usi`, `hcpe`, `hcpe3`, `psv` or `pack` by the file's suffix."""
     return game_format(path) or record_format(path)
 
 
 def holds_games(path: Path) -> bool:
     """Return whether the file's format holds games, not single positions."""
-    return file_format(path) not in RECORD_FORMATS or record_format(path) == HCPE3
+    return file_format(path) not in RECORD_FORMATS or record_format(path) in GAME_FORMATS
 
 
 class ChunkReader:
@@ -131,15 +131,12 @@ class ChunkReader:
         found = Refusals()
         for block in file.blocks:
             refused = Refusals()
-            if file.format != HCPE3:
+            if file.format not in GAME_FORMATS:
                 chunk = Chunk(path, file.read_block(block, refused), None)
             else:
-                raw = file.raw_block(block)
-                first = (block.first_record, block.start)
-                decoded = decode_games(
-                    raw, block.records, np.empty(block.positions, labelled_dtype), str(path), refused, first
-                )
-                chunk = Chunk(path, decoded.positions, _games(raw, decoded, np.full(block.records, np.nan)))
+                read = file.raw_block(block)
+                decoded = file.decode_games(read, block, refused, np.empty(block.positions, labelled_dtype))
+                chunk = Chunk(path, decoded.positions, _games(read.raw, decoded, np.full(block.records, np.nan)))
             self.refusals.add(refused)
             found.add(refused)
             file.judge(found)

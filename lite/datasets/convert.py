@@ -25,9 +25,9 @@ from lite.records.formats import (
     MOVE_LIMIT,
     NO_GAME,
     PSV,
-    RECORD_SUFFIXES,
     SENNICHITE,
     WINNER_MASK,
+    WRITTEN_SUFFIXES,
     record_format,
 )
 from search.rules import huffman
@@ -49,7 +49,7 @@ class Conversion:
 
     inputs: tuple[Path, ...]
     """Game and record files, or directories with such files at any depth: .csa .kif .kifu .ki2 .ki2u .usi .sfen .hcpe
-    .hcpe3 .psv. Files .txt (games) and .bin (psv) are read only if they are given themselves."""
+    .hcpe3 .psv .pack. Files .txt (games) and .bin (psv) are read only if they are given themselves."""
     output: Path
     """File to write; the suffix decides the format. Missing directories are made."""
     test_share: float | None = None
@@ -200,7 +200,7 @@ def _check(options: Conversion, files: list[Path]) -> None:
         check_choice("leave_out", name, get_args(LeaveOut))
     paths = _paths(options)
     for path in paths:
-        check_output(path, RECORD_SUFFIXES, options.overwrite, files)
+        check_output(path, WRITTEN_SUFFIXES, options.overwrite, files)
         if record_format(path) == HCPE3 and options.duplicates == "merge":
             raise OptionError(
                 f"`duplicates` merge: {path} holds whole games, which cannot be merged; drop duplicates, or write hcpe "

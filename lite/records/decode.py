@@ -141,6 +141,7 @@ TRUNCATED = 42
 BAD_CANDIDATES = 43
 TOO_LONG = 44
 ILLEGAL_CANDIDATE = 45
+BAD_START = 46
 
 RECORD_ERRORS = (
     huffman.ERROR_TEXT
@@ -152,6 +153,7 @@ RECORD_ERRORS = (
         BAD_CANDIDATES: "more candidate moves than a position can have",
         TOO_LONG: f"more than {MAX_MOVES} moves",
         ILLEGAL_CANDIDATE: "an illegal candidate move",
+        BAD_START: "an unknown kind of first position",
     }
 )
 

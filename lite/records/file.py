@@ -1,6 +1,6 @@
 """Read one record file as blocks of positions, and count the records that are refused.
 
-Only the place of each block is kept in memory (a block of hcpe3 is a run of whole games), so files may be of any size.
+Only the place of each block is kept in memory (a block of games is a run of whole games), so files may be of any size.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from lite.records.decode import (
     scratch_position,
     walk_games,
 )
-from lite.records.formats import HCPE, HCPE3, NO_GAME, POSITION_BYTES, RecordError, record_format
+from lite.records.formats import GAME_FORMATS, HCPE, NO_GAME, PACK, POSITION_BYTES, RecordError, record_format
 from lite.records.held_file import HeldFile
+from lite.records.pack import as_games, scan_pack
 from search.rules import huffman
 
 BLOCK_POSITIONS = 16384
@@ -33,7 +34,7 @@ BLOCK_POSITIONS = 16384
 NAMED = 5
 """Number of refused records that are named; the others are only counted."""
 _SAMPLE_BLOCKS = 4
-"""Blocks of an hcpe3 file that are sampled when it is opened."""
+"""Blocks of a file of games that are sampled when it is opened."""
 _SAMPLE_PLACES, _SAMPLE_RECORDS = 16, 64
 """Places of an hcpe or psv file that are sampled when it is opened, and records per place."""
 _WINDOW = 1 << 24
@@ -45,7 +46,7 @@ class Refusals:
     """Counts of the records read and of the records refused, by reason."""
 
     read: int = 0
-    """Records read: positions of hcpe and psv, games of hcpe3."""
+    """Records read: positions of hcpe and psv, games of other formats."""
     reasons: Counter[str] = field(default_factory=Counter)
     """Number of refused records by reason."""
     named: list[str] = field(default_factory=list)
@@ -98,21 +99,31 @@ class Block:
     stop: int
     """Offset of the byte after the last one."""
     records: int
-    """Number of records: positions of hcpe and psv, games of hcpe3."""
+    """Number of records: positions of hcpe and psv, games of hcpe3 and pack."""
     positions: int
-    """Array length needed to read the block; for hcpe3 this is the number of moves."""
+    """Array length needed to read the block; for games this is the number of moves."""
     learnable: int
     """Positions returned if no record is refused: fewer than `positions` if only some moves have candidates."""
     first_record: int
     """Index of the first record in the file."""
 
 
+@dataclass(frozen=True)
+class RawBlock:
+    """The bytes of a block, with the games of pack converted to hcpe3."""
+
+    raw: np.ndarray
+    """u1."""
+    first_plies: np.ndarray | None = None
+    """i4 (games,): plies played before each game, if the format records them."""
+
+
 class RecordFile:
     """A record file that is divided into blocks and stays open, see `HeldFile`.
 
     check_moves: refuse hcpe and psv records with an illegal move. Without it only the move is dropped, for data whose
-    positions were replaced after the search. mark_entered: set the bit ENTERED in kind_of_result (hcpe3 only, since
-    only whole games show how they end). read_visits: set visits_at, and refuse hcpe3 games with an illegal candidate.
+    positions were replaced after the search. mark_entered: set the bit ENTERED in kind_of_result (for games only, since
+    only they show how they end). read_visits: set visits_at, and refuse hcpe3 games with an illegal candidate.
     Raises OSError or RecordError if the file is empty, shorter than a record, or mostly bad."""
 
     def __init__(
@@ -135,7 +146,7 @@ class RecordFile:
         """Records found to be unreadable while the file was divided; they belong to no block."""
         if self.size == 0:
             raise RecordError(f"{self.path}: the file is empty; remove it or write it again")
-        if self.format == HCPE3:
+        if self.format in GAME_FORMATS:
             self._divide_games(block_positions)
         else:
             self._divide_positions(block_positions)
@@ -160,12 +171,13 @@ class RecordFile:
 
     def _divide_games(self, block_positions: int) -> None:
         start = at = games_before = games = positions = learnable = error = 0
+        scan = scan_pack if self.format == PACK else scan_games
         while at < self.size and not error:
             window = self.file.read(at, min(at + _WINDOW, self.size))
             place = 0
             while place < window.size and not error:
                 wanted = np.int64(block_positions - positions)
-                place, *more, error = scan_games(window, np.int64(place), wanted)
+                place, *more, error = scan(window, np.int64(place), wanted)
                 games, positions, learnable = games + more[0], positions + more[1], learnable + more[2]
                 if positions >= block_positions:
                     self.blocks.append(Block(start, at + place, games, positions, learnable, games_before))
@@ -188,15 +200,17 @@ class RecordFile:
         if error != TRUNCATED:
             reason += ", and where the next game starts is unknown"
         if left > self.size // 2:
+            remedy = "; if it holds single positions of 40 bytes, rename it to .psv" if self.format == PACK else ""
             raise RecordError(
                 f"{self.path}: game {game} at byte {at}: {reason}; {left:,} of {self.size:,} bytes cannot be read; "
-                "check that it is an hcpe3 file, or convert or copy it again"
+                f"check that the file is {self.format}, or convert or copy it again{remedy}"
             )
         self.lost.refuse(f"{self.path} game {game} at byte {at} ({left:,} bytes)", reason)
 
-    def raw_block(self, block: Block) -> np.ndarray:
-        """Return the bytes of a block, u1. Raises OSError if the file was written to since it was opened."""
-        return self.file.read(block.start, block.stop)
+    def raw_block(self, block: Block) -> RawBlock:
+        """Return the bytes of a block. Raises OSError if the file was written to since it was opened."""
+        raw = self.file.read(block.start, block.stop)
+        return RawBlock(*as_games(raw, block.records, block.positions)) if self.format == PACK else RawBlock(raw)
 
     def read_block(self, block: Block, refusals: Refusals, out: np.ndarray | None = None) -> np.ndarray:
         """Return the good positions of a block as `labelled_dtype` in file order; add refused records to `refusals`.
@@ -205,27 +219,31 @@ class RecordFile:
         return self.decode_block(self.raw_block(block), block, refusals, out)
 
     def decode_block(
-        self, raw: np.ndarray, block: Block, refusals: Refusals, out: np.ndarray | None = None
+        self, found: RawBlock, block: Block, refusals: Refusals, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Do the work of `read_block` on bytes that were read before; visits_at are offsets in `raw`."""
-        name = str(self.path)
+        """Do the work of `read_block` on bytes that were read before; visits_at are offsets in `found.raw`."""
         if out is None:
             out = np.empty(block.positions, labelled_dtype)
-        if self.format == HCPE3:
-            first = (block.first_record, block.start)
-            flags = (self.mark_entered, self.read_visits)
-            return decode_games(raw, block.records, out, name, refusals, first, None, *flags).positions
+        if self.format in GAME_FORMATS:
+            return self.decode_games(found, block, refusals, out).positions
         checks = (self.check_moves, self._zero_is_score)
-        return _decode_records(raw, self.format, name, block.first_record, checks, refusals, out)
+        return _decode_records(found.raw, self.format, str(self.path), block.first_record, checks, refusals, out)
+
+    def decode_games(self, found: RawBlock, block: Block, refusals: Refusals, out: np.ndarray) -> DecodedGames:
+        """Replay the games of a block into `out`, `labelled_dtype` (>= block.positions,)."""
+        first = (block.first_record, None if self.format == PACK else block.start)
+        flags = (self.mark_entered, self.read_visits)
+        name = str(self.path)
+        return decode_games(found.raw, block.records, out, name, refusals, first, found.first_plies, *flags)
 
     def _judge_sample(self) -> tuple[float, bool]:
         """Decode records from several places of the file, so that a wrong file is refused before hours of work.
 
         Returns the share of sampled positions without a score, and whether an unmarked score of 0 is a known score.
-        It is one in hcpe3, whose games carry a mark of their own, and in files that mark any unknown score."""
+        It is one in games, for each of which this is decided anew, and in files that mark any unknown score."""
         refusals = Refusals()
         found = unscored = 0
-        zero_is_score = self.format == HCPE3
+        zero_is_score = self.format in GAME_FORMATS
         for block in self._sample():
             positions = self.read_block(block, refusals)
             found += len(positions)
@@ -239,8 +257,8 @@ class RecordFile:
         return unscored / found if zero_is_score else 1.0, zero_is_score
 
     def _sample(self) -> Iterator[Block]:
-        """Yield the blocks to sample: whole blocks of hcpe3, and short runs of hcpe or psv records from many places."""
-        if self.format == HCPE3:
+        """Yield the blocks to sample: whole blocks of games, or short runs of hcpe or psv records from many places."""
+        if self.format in GAME_FORMATS:
             count = len(self.blocks)
             for index in sorted({count * part // _SAMPLE_BLOCKS for part in range(_SAMPLE_BLOCKS)}):
                 yield self.blocks[index]
@@ -253,7 +271,7 @@ class RecordFile:
         """Raise RecordError if more than half of this file's records (or of `records`) were refused."""
         if refusals.refused * 2 > (self.records if records is None else records):
             remedy = f"check that the file is {self.format}"
-            if refusals.reasons.most_common(1)[0][0] == RECORD_ERRORS[ILLEGAL_MOVE] and self.format != HCPE3:
+            if refusals.reasons.most_common(1)[0][0] == RECORD_ERRORS[ILLEGAL_MOVE] and self.format not in GAME_FORMATS:
                 remedy += "; if its positions were replaced after the search, convert it without checking moves first"
             raise RecordError(
                 f"{self.path}: {refusals.refused:,} of {amount(refusals.read, 'record')} cannot be used, the first: "
@@ -281,14 +299,15 @@ def decode_games(
     out: np.ndarray,
     name: str,
     refusals: Refusals,
-    first: tuple[int, int] = (0, 0),
+    first: tuple[int, int | None] = (0, 0),
     first_plies: np.ndarray | None = None,
     mark_entered: bool = False,
     read_visits: bool = False,
 ) -> DecodedGames:
     """Replay the `games` whole hcpe3 games of `raw` (u1) into `out`, `labelled_dtype` (>= number of moves,).
 
-    name: the file, for the names of refused games. first: number and offset of the first game in that file.
+    name: the file, for the names of refused games. first: number and offset of the first game in that file; an offset
+    of None leaves offsets out of the names.
     first_plies: i4 (games,), plies played before each game's first position; default as in `walk_games`.
     mark_entered, read_visits: see `RecordFile`."""
     errors, error_plies = np.zeros(games, np.uint8), np.zeros(games, np.int32)
@@ -298,7 +317,9 @@ def decode_games(
     taken = walk_games(raw, plies, *flags, scratch_position(), out, errors, error_plies, starts, counts)
     refusals.read += games
     for game in np.flatnonzero(errors):
-        place = f"{name} game {first[0] + game + 1} at byte {first[1] + starts[game]}"
+        place = f"{name} game {first[0] + game + 1}"
+        if first[1] is not None:
+            place += f" at byte {first[1] + starts[game]}"
         if error_plies[game]:
             place += f", move {error_plies[game] + 1}"
         refusals.refuse(place, RECORD_ERRORS[errors[game]])

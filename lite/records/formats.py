@@ -1,4 +1,5 @@
-"""Layouts and constants of the record files: hcpe (38 bytes per position), psv (40 bytes per position), hcpe3 (games).
+"""Layouts and constants of the record files: hcpe (38 bytes per position), psv (40 bytes per position), and the games
+of hcpe3 and pack (see `lite.records.pack`).
 
 Scores are centipawns for the side to move; most programs write a mate as +-32000. hcpe and hcpe3 are formats of dlshogi
 and cshogi (HuffmanCodedPosAndEval, HuffmanCodedPosAndEval3), psv is YaneuraOu's PackedSfenValue.
@@ -13,8 +14,10 @@ import numpy as np
 
 from search.system.files import leads_to_file
 
-HCPE, HCPE3, PSV = "hcpe", "hcpe3", "psv"
-RECORD_FORMATS = (HCPE, HCPE3, PSV)
+HCPE, HCPE3, PSV, PACK = "hcpe", "hcpe3", "psv", "pack"
+GAME_FORMATS = (HCPE3, PACK)
+"""Formats that hold games, not single positions."""
+RECORD_FORMATS = (HCPE, HCPE3, PSV, PACK)
 
 hcpe_dtype = np.dtype(
     [
@@ -74,8 +77,11 @@ MAX_MOVES = 2047
 """Longest game that can be read: the capacity of the search's position record."""
 
 _PACKED = (".7z", ".bz2", ".gz", ".lzh", ".lzma", ".rar", ".tar", ".tgz", ".xz", ".zip", ".zst")
-_SUFFIXES = {".hcpe": HCPE, ".hcpe3": HCPE3, ".psv": PSV, ".bin": PSV}
-RECORD_SUFFIXES = tuple(_SUFFIXES)
+_SUFFIXES = {".hcpe": HCPE, ".hcpe3": HCPE3, ".psv": PSV, ".bin": PSV, ".pack": PACK}
+WRITTEN_SUFFIXES = tuple(suffix for suffix, form in _SUFFIXES.items() if form != PACK)
+"""Suffixes of the formats that are written; .pack is only read."""
+_FOUND_SUFFIXES = (".hcpe", ".hcpe3", ".psv", ".pack")
+"""Suffixes of the record files that are used in a directory; a .bin file may hold anything."""
 
 
 class RecordError(ValueError):
@@ -83,7 +89,7 @@ class RecordError(ValueError):
 
 
 def record_format(path: Path) -> str:
-    """Return `hcpe`, `hcpe3` or `psv` by the file's suffix (`.bin` is psv). Raises RecordError for other suffixes."""
+    """Return the format (RECORD_FORMATS) by the file's suffix; `.bin` is psv. Raises RecordError for other suffixes."""
     try:
         return _SUFFIXES[path.suffix.lower()]
     except KeyError:
@@ -100,7 +106,7 @@ def record_format(path: Path) -> str:
 
 def is_record_name(path: Path) -> bool:
     """Return whether a file of this name in a directory is treated as a record file."""
-    return path.suffix.lower() in (".hcpe", ".hcpe3", ".psv")
+    return path.suffix.lower() in _FOUND_SUFFIXES
 
 
 def record_files(paths: Iterable[Path | str]) -> list[Path]:
@@ -113,8 +119,8 @@ def record_files(paths: Iterable[Path | str]) -> list[Path]:
             inside = sorted(entry for entry in path.iterdir() if is_record_name(entry) and leads_to_file(entry))
             if not inside:
                 raise RecordError(
-                    f"{path}: no record files (.hcpe, .hcpe3, .psv) in this directory; if it holds games, convert them "
-                    "first"
+                    f"{path}: no record files ({', '.join(_FOUND_SUFFIXES)}) in this directory; if it holds games, "
+                    "convert them first"
                 )
             files += inside
         elif path.is_file():
@@ -123,5 +129,5 @@ def record_files(paths: Iterable[Path | str]) -> list[Path]:
         else:
             raise FileNotFoundError(f"{path}: no such file")
     if not files:
-        raise RecordError("no record files given; give at least one hcpe, hcpe3 or psv file")
+        raise RecordError(f"no record files given; give at least one {', '.join(_FOUND_SUFFIXES)} file")
     return files

@@ -48,12 +48,12 @@ class Reader:
     Iteration starts at the reader's current place (the start of an epoch, or the place of `load_state_dict`) and stops
     at the end of the epoch. The next iteration is the next epoch, in another order. The last batch may be shorter.
 
-    files: hcpe, hcpe3 and psv files, or directories of them. shuffle: False keeps file order in every epoch.
+    files: hcpe, hcpe3, psv and pack files, or directories of them. shuffle: False keeps file order in every epoch.
     skip_in_check: leave out positions in check. min_ply: leave out earlier positions (those of unknown ply are kept).
     max_score: leave out positions with a larger |score| (those without a score are kept).
     check_moves: False drops illegal moves of hcpe and psv instead of refusing their records. mark_entered: set the bit
-    ENTERED in kind_of_result. read_visits: set `Batch.visits`. Both apply to hcpe3 files only. threads: number of
-    threads that open files and decode pools; the positions do not depend on it.
+    ENTERED in kind_of_result of games. read_visits: set `Batch.visits` of hcpe3 games. threads: number of threads that
+    open files and decode pools; the positions do not depend on it.
     Raises OSError or RecordError for files that are missing, empty or mostly bad, here or while reading."""
 
     def __init__(
@@ -214,9 +214,9 @@ class Reader:
         def decode(index: int) -> tuple[np.ndarray, np.ndarray | None, Refusals]:
             (number, block), found = blocks[index], Refusals()
             place = out[starts[index] : starts[index] + block.positions]
-            raw = self.files[number].raw_block(block)
-            kept = self._keep(self.files[number].decode_block(raw, block, found, place))
-            return kept, raw if self.read_visits else None, found
+            read = self.files[number].raw_block(block)
+            kept = self._keep(self.files[number].decode_block(read, block, found, place))
+            return kept, read.raw if self.read_visits else None, found
 
         refusals: dict[int, Refusals] = {}
         raws: list[np.ndarray] = []

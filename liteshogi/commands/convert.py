@@ -16,7 +16,7 @@ from search.system.interrupt import ends_as_interrupts
 
 @dataclass(frozen=True)
 class Command(Conversion):
-    """Convert games (csa, kif, ki2, lines of USI moves) and records (hcpe, hcpe3, psv) to hcpe, hcpe3 or psv.
+    """Convert games (csa, kif, ki2, lines of USI moves) and records (hcpe, hcpe3, psv, pack) to hcpe, hcpe3 or psv.
 
     Scores of game notations are read from comments: floodgate's `'** 123`, and those of ShogiGUI and ShogiHome. They
     are written as centipawns for the side to move; a mate is +-32000. A missing score is written as 0 with a mark:

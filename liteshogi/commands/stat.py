@@ -21,7 +21,7 @@ _LONGEST_LINE = 240
 
 @dataclass(frozen=True)
 class Command:
-    """Describe games (csa, kif, ki2, lines of USI moves) and records (hcpe, hcpe3, psv), all files together."""
+    """Describe games (csa, kif, ki2, lines of USI moves) and records (hcpe, hcpe3, psv, pack), all files together."""
 
     inputs: tyro.conf.Positional[tuple[Path, ...]]
     """Game and record files, or directories with such files at any depth."""

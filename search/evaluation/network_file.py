@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -138,19 +139,37 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         header = file.metadata() or {}
         found = header.get("format")
         if found != FORMAT:
-            remedy = "; fold it first: liteshogi fold" if found == "liteshogi network" else ""
+            remedy = "; fold it first" if found == "liteshogi network" else ""
             what = "safetensors file of another program" if found is None else quoted(found)
             raise ValueError(f"this is a {what}, not a {FORMAT}{remedy}")
         if header.get("version") not in VERSIONS:
             known = f"{', '.join(VERSIONS[:-1])} and {VERSIONS[-1]}"
             version = quoted(header.get("version"))
             raise ValueError(f"a network file of version {version}; this program reads versions {known}")
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+        mapped = _map_rows(path) if header["version"] == VERSIONS[2] else {}
+        tensors = mapped | {name: file.get_tensor(name) for name in file.keys() if name not in mapped}  # noqa: SIM118
     if header["version"] != VERSIONS[2] and "rows" in tensors and tensors["rows"].dtype == np.int8:
         raise ValueError(f"rows must be int16 in a file of version {header['version']}, found int8")
     if header["checksum"] != _checksum(tensors, header["data"]):
         raise ValueError("the checksum does not fit: the file is damaged; copy or fold it again")
     return tensors, parse_json(header["data"])
+
+
+def _map_rows(path: Path) -> dict[str, np.ndarray]:
+    """Return the rows of a file that safetensors has checked, mapped: processes that use one file share its memory.
+
+    Returns nothing where the rows are of another kind than integers, which `EvalNetwork` refuses, or have another byte
+    order than the machine.
+    """
+    with open(path, "rb") as file:
+        (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
+        rows = parse_json(file.read(length).decode()).get("rows", {})
+    kinds = {"I8": np.int8, "I16": np.int16}
+    if rows.get("dtype") not in kinds or 0 in rows["shape"] or sys.byteorder != "little":
+        return {}
+    place = _LENGTH.size + length + rows["data_offsets"][0]
+    found = np.memmap(path, kinds[rows["dtype"]], "r", place, tuple(rows["shape"]))
+    return {"rows": np.asarray(found)}
 
 
 def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:
@@ -210,7 +229,7 @@ def load_network(
     Raises OSError or ValueError, one line that names the file and says what is wrong with it.
     """
     path = network_file(path)
-    require_file(path, f"if it is a training run, `liteshogi fold {path} -o NET`")
+    require_file(path, "fold a training run to a network file first")
     if is_nnue(path):
         return read_nnue(path, fv_scale, architecture)
     require_utf8(path)

@@ -19,7 +19,6 @@ from search.rules.position import STACK, do_move, new_position, undo_move
 from search.rules.sfen import move_to_usi
 from search.rules.shogi import START_SFEN
 from search.rules.sliders import METHOD
-from search.system.options import OptionError
 
 MAX_DEPTH = 20
 
@@ -67,7 +66,7 @@ def perft(position: str, depth: int) -> int:
     `position` is `startpos` or an SFEN, optionally followed by `moves 7g7f ...`. Raises ValueError for anything else.
     """
     if not 0 <= depth <= MAX_DEPTH:
-        raise OptionError(f"`depth` {depth}: must be 0 to {MAX_DEPTH}", "depth")
+        raise ValueError(f"depth {depth}: must be 0 to {MAX_DEPTH}")
     pos = _set_up(position)
     if depth == 0:
         return 1

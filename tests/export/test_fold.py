@@ -125,7 +125,7 @@ def test_the_verb(make_net, tmp_path: Path, positions: Sample, capsys: pytest.Ca
     assert "equals the trained module" in capsys.readouterr().out
     assert load_network(output).cp_per_logit == 500.0
     for run in (tmp_path, tmp_path / "network.safetensors"):
-        with pytest.raises(ValueError, match="is an input too; write to another file"):
+        with pytest.raises(ValueError, match="is also an input"):
             fold_file(run, tmp_path / "network.safetensors", positions=100, overwrite=True)
 
 

@@ -93,7 +93,7 @@ def test_a_file_that_needed_a_name_needs_none_as_a_network_file(tmp_path: Path) 
     with pytest.raises(OptionError, match="name it"):
         import_nnue(tmp_path / "nn.bin", tmp_path / "net.safetensors")
     found = import_nnue(tmp_path / "nn.bin", tmp_path / "net.safetensors", architecture=name)
-    assert found["architecture"] == name
+    assert found.architecture == name
     write_nnue(load_network(tmp_path / "net.safetensors"), tmp_path / "again.bin")
     assert (tmp_path / "again.bin").read_bytes() == nameless
 
@@ -199,7 +199,7 @@ def test_what_has_no_place_in_an_nn_bin_is_refused(tmp_path: Path) -> None:
 
 def test_what_is_there_is_not_overwritten_unasked(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
     (tmp_path / "nn.bin").write_bytes(nnue_content("k_p", 32, 8, 8))
-    with pytest.raises(ValueError, match=r"call it net\.safetensors"):
+    with pytest.raises(ValueError, match=r"name it net\.safetensors"):
         import_nnue(tmp_path / "nn.bin", tmp_path / "net.bin")
     (tmp_path / "net.safetensors").write_bytes(b"mine")
     with pytest.raises(ValueError, match=r"net.safetensors: already exists; set `overwrite`"):
@@ -215,10 +215,10 @@ def test_no_export_takes_its_network_s_place(nnue_content: Callable[..., bytes],
     (tmp_path / "nn.bin").write_bytes(content)
     (tmp_path / "link.bin").symlink_to("nn.bin")
     for output in ("nn.h", "nn.bin", "link.bin"):
-        with pytest.raises(ValueError, match=r"\.bin: is an input too; write to another file"):
+        with pytest.raises(ValueError, match=r"\.bin: is also an input"):
             Export(str(tmp_path / "nn.bin"), tmp_path / output, overwrite=True).run()
     (tmp_path / "net.safetensors").symlink_to("nn.bin")
-    with pytest.raises(ValueError, match=r"net\.safetensors: is an input too"):
+    with pytest.raises(ValueError, match=r"net\.safetensors: is also an input"):
         import_nnue(tmp_path / "nn.bin", tmp_path / "net.safetensors", overwrite=True)
     assert (tmp_path / "nn.bin").read_bytes() == content
 

@@ -62,7 +62,7 @@ def read_records(path: Path) -> object:
             found += len(positions)
             if (positions["pieces"] > 28).any() or (positions["ply"] < -1).any():
                 raise Finding("a piece or a ply that there is not")
-            visits = gather_visits(raw, positions["visits_at"], 0)
+            visits = gather_visits(raw.raw, positions["visits_at"], 0)
             if len(visits.move) and (visits.position.max() >= len(positions)):
                 raise Finding("visits of no position")
         file.judge(refusals)
@@ -221,7 +221,7 @@ def read_pairs(path: Path) -> object:
 def read_log(path: Path) -> object:
     from lite.training.log import read_log
 
-    return len(read_log(path))
+    return len(read_log(path.parent))
 
 
 def read_description(path: Path) -> object:
@@ -266,6 +266,7 @@ READERS: dict[str, Reader] = {
     "hcpe": Reader(read_records, "records.hcpe", seeds.hcpe),
     "hcpe3": Reader(read_records, "records.hcpe3", seeds.hcpe3),
     "psv": Reader(read_records, "records.psv", seeds.psv),
+    "pack": Reader(read_records, "records.pack", seeds.packs),
     "nn-bin": Reader(read_evaluation, "nn.bin", seeds.nn_bins, seeds.filled),
     "network": Reader(read_evaluation, "net.safetensors", seeds.networks, seeds.sealed),
     "checkpoint": Reader(read_checkpoint, "network.safetensors", seeds.checkpoints, seeds.sealed),
@@ -278,7 +279,7 @@ READERS: dict[str, Reader] = {
     "book": Reader(read_book, "book.db", seeds.books),
     "config": _json(read_configuration, "config.json", {"kind": "lite", "data": ["a.hcpe"], "epochs": 3}),
     "plan": Reader(
-        read_plan, "plan.toml", lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/sweep/sweep.toml")
+        read_plan, "plan.toml", lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/front/sweep.toml")
     ),
     "results": _lines(read_results, "results.jsonl", {"kind": "net", "name": "a", "seed": 0, "loss": 0.5}),
     "ledger": _lines(read_ledger, "ledger.jsonl", _JOB, _JOB | {"job": 1, "start": 3000, "stop": 4000}),
@@ -298,7 +299,7 @@ READERS: dict[str, Reader] = {
         {"position": "startpos", "nodes": 100, "move": "7g7f", "score": 50},
     ),
     "pairs": _lines(read_pairs, "ledger.jsonl", _JOB | {"stop": seeds.FIRST_GAMES}),
-    "log": _lines(read_log, "log.jsonl", {"kind": "train", "step": 10, "loss": 0.5}, {"kind": "valid", "step": 10}),
+    "log": _lines(read_log, "results.jsonl", {"kind": "started", "step": 10, "cp_per_logit": 600.0}, {"kind": "epoch"}),
     "description": _json(read_description, "description.json", seeds.DESCRIPTION),
     "worst": _json(read_worst, "losses.json", {"worst": [seeds.LOSS]}),
     "report": Reader(

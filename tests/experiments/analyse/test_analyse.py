@@ -431,7 +431,7 @@ def test_the_verb(tmp_path, capsys, monkeypatch):
         ({"threads": 0}, "must be at least 1"),
         ({"output": DATA / "wcsc28.kif"}, "is the game itself"),
         ({"net": "nowhere.safetensors"}, "nowhere.safetensors: there is no such file"),
-        ({"output": Path("game.png")}, r"ends in \.kif or \.kifu; call it game\.kif"),
+        ({"output": Path("game.png")}, r"end in \.kif or \.kifu; name it game\.kif"),
     ],
 )
 def test_what_cannot_be_done_is_said(options, complaint):

@@ -290,7 +290,7 @@ def test_openings_are_read_line_by_line(tmp_path):
     with pytest.raises(ValueError, match="no opening; write"):
         read_openings(file)
     start = Openings(("startpos",), 0, 0)
-    with pytest.raises(ValueError, match="none can be played from"):
+    with pytest.raises(ValueError, match="random openings can be played"):
         start.draw(np.random.default_rng(0), lambda _: False)
 
 

@@ -41,7 +41,7 @@ def net_of(point: Point, cost: float | None = None, d1: float | None = None, **c
     return NetResult(
         point.name, point.seed, label=point.label, options=dict(point.options), net=point.net or "n", sha256="0",
         size=Size("piece_square", (width, 1), 1, width), tested=tested, timed=timed, made_by=MAKER, versions={},
-        trained=Trained(8_000_000, 8, 10, False) if point.options else None, **changes,
+        trained=Trained(100, 8_000_000, 8, 10, False) if point.options else None, **changes,
     )  # fmt: skip
 
 

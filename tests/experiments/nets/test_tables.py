@@ -178,7 +178,7 @@ def many(plan: Plan) -> Results:
             net.tested, residual=random.uniform(0.04, 0.1), residual_by_kind=kinds, draw=draw,
             by_ply=(Band("ply 0-19", 5, 0.5), Band("no score", 0)),
         )  # fmt: skip
-        log = (Epoch(0.5, 0.7, 0.1, 5.0), Epoch(0.6, 0.6, 0.2, 4.0))
+        log = (Epoch(0.5, 0.5, 0.7, 0.1, 5.0), Epoch(0.5, 0.6, 0.6, 0.2, 4.0))
         trained = net.trained and replace(net.trained, samples=8_000_000 * (1 + number % 3), log=log)
         results.add(net := replace(net, tested=tested, trained=trained))
         elo = 150.0 - 2 * number
