@@ -21,7 +21,7 @@ Configuration = Annotated[
 def configured(command: type, words: list[str], kind: str) -> Any:
     """Return the `command` that the file behind `--config` among `words` describes; None where there is no such option.
 
-    The file is a run's run.json, or a JSON object of options by their names on the command line, `data` among them. All
+    The file is a run's run.json, or a JSON object of options by their names here or in Python, `data` among them. All
     may be left out; `kind` must be this one where it is given. Raises OSError, ValueError.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
@@ -45,10 +45,10 @@ def read_configuration(path: Path) -> dict[str, Any]:
         parts = [part for part in (options.get("options"), options.get("goal")) if isinstance(part, dict)]
         if len(parts) < 2:
             raise ValueError(f"{path}: not options of a run: it has no options and goal")
-        options = {name.rstrip("_").replace("_", "-"): value for part in parts for name, value in part.items()}
+        options = {name: value for part in parts for name, value in part.items()}
     if "config" in options:
         raise ValueError(f"{path}: config: a file of options names no other; put the options of both into one")
-    return options
+    return {name.rstrip("_").replace("_", "-"): value for name, value in options.items()}
 
 
 def described(command: type, options: dict[str, Any], path: Path, kind: str) -> Any:
