@@ -94,11 +94,13 @@ class SearchRun:
     net: str
 
     def run(self) -> int:
-        from experiments.network_kinds import Kind, bench, kind_of
+        from experiments.network_kinds.kind import Kind, kind_of
+        from experiments.network_kinds.search_speed import measure_search
+        from search.alphabeta.bench import BenchResult
 
-        if kind_of(self.net) is Kind.POLICY_VALUE_ONNX:
-            return int(bench(self.net)["playouts_per_s"])
-        return int(bench(self.net, nodes=MOST_NODES)["nps"])
+        limit = None if kind_of(self.net) is Kind.POLICY_VALUE_ONNX else MOST_NODES
+        found = measure_search(self.net, nodes=limit)
+        return found.nps if isinstance(found, BenchResult) else found.playouts_per_s
 
 
 @dataclass(frozen=True)
@@ -152,10 +154,10 @@ class SpeedRun:
     def run(self) -> SpeedRatio:
         players = (shlex.quote(self.net), shlex.quote(self.opponent))
         found = measure_speeds(SpeedOptions(players, nodes=SPEED_NODES, rounds=self.rounds))
-        if found["interrupted"]:
+        if found.interrupted:
             raise KeyboardInterrupt
-        other = found["players"][1]  # its CPU time per node, the network's being 1
-        return SpeedRatio(float(other["ratio"]), float(other["error"] or 0.0))
+        other = found.players[1]  # its CPU time per node, the network's being 1
+        return SpeedRatio(other.ratio, other.error or 0.0)
 
 
 @dataclass(frozen=True)

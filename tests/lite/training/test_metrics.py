@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.network_kinds.judging import JudgeReport
 from lite.records.formats import NO_GAME
 from lite.training.metrics import Metrics, calibrate, log_losses, material, require_games, summarise
 from lite.training.targets import blend, fit_cp_per_logit, win_rate
+from lite.typed import typed
 from liteshogi.commands.test import as_text
 
 
@@ -166,7 +168,8 @@ def test_report_puts_every_position_into_one_band_of_each_kind():
     unknown = sum(band["positions"] for band in report["by_ply"] if band["band"].startswith("pieces"))
     assert unknown == 2 * int((batch.ply < 0).sum())
     assert report["material_accuracy"] == pytest.approx((batch.result == 1).sum() / (batch.result != 0.5).sum())
-    assert "log loss" in as_text(report)
+    whole = report | {"net": "net", "data": ["data.hcpe"], "records_read": 1, "refused": {}, "first_refused": []}
+    assert "log loss" in as_text(typed(JudgeReport, whole, "report"))
 
 
 def test_even_material_is_right_half_of_the_time():
