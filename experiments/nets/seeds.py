@@ -155,17 +155,21 @@ def _games(by: str) -> Callable[[Row, Row], str]:
     return show
 
 
+def _count(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"
+
+
 def _ratio(row: Row, first: Row) -> str:
     return f"{row.step_us / first.step_us:.3f}" if row.step_us and first.step_us else ""
 
 
 _ONCE: tuple[tuple[str, Callable[[Row, Row], str]], ...] = (
-    ("parameters", lambda row, _: f"{row.net.trained.parameters:,}" if row.net.trained else ""),
+    ("parameters", lambda row, _: _count(row.net.trained.parameters if row.net.trained else None)),
     ("training, positions/s of one core", lambda row, _: f"{1e6 / row.step_us:,.0f}" if row.step_us else ""),
     ("training time, ratio", _ratio),
     ("evaluation, µs of one core", lambda row, _: f"{row.net.timed.evaluation_ns / 1e3:,.3f}" if row.net.timed else ""),
-    ("multiply-adds of an evaluation", lambda row, _: f"{row.net.size.multiply_adds:,}"),
-    ("bytes of weights", lambda row, _: f"{row.net.size.bytes:,}"),
+    ("multiply-adds of an evaluation", lambda row, _: _count(row.net.size.multiply_adds if row.net.size else None)),
+    ("bytes of weights", lambda row, _: _count(row.net.size.bytes if row.net.size else None)),
     ("nodes/s, playouts/s of a residual network", lambda row, _: f"{row.net.timed.nps:,}" if row.net.timed else ""),
     ("games at equal nodes, won - drawn - lost", _games("nodes")),
     ("games at equal time", _games("time")),

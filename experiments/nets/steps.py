@@ -16,22 +16,24 @@ from experiments.network_kinds.judging import judge
 from experiments.network_kinds.kind import Kind, kind_of
 from experiments.resnet.network import TARGET_BITS, load_resnet, multiply_adds
 from experiments.resnet.onnx import CHECKED, export_resnet
-from experiments.resnet.train import ResnetRun, ResnetTraining
+from experiments.resnet.train import ResnetTask, ResnetTraining
 from export.fold import fold_file
 from export.positions import read_sample
 from lite.records.reader import Reader
 from lite.training.folder import RunFolder
-from lite.training.log import positions_learnt, read_log
+from lite.training.log import EpochTest, lines_of, positions_learnt, read_log
 from lite.training.run import Run
 from lite.training.targets import sigmoid, win_rate
 from lite.training.testing import load_predictor
-from lite.training.train import ValueRun
+from lite.training.train import ValueTask
 from lite.typed import typed
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.score import CP_PER_LOGIT
 
 Picked = TypeVar("Picked")
+PLANES = "planes"
+"""Features of residual networks."""
 FOLDED_POSITIONS = 10_000
 """Positions that show what rounding costs."""
 
@@ -49,13 +51,13 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training came to."""
+    """What a training came to; None: not recorded."""
 
-    steps: int
+    steps: int | None
     samples: int
     """Positions learnt from, each as often as it came."""
     epochs: int
-    parameters: int
+    parameters: int | None
     resumed: bool
     log: tuple[Epoch, ...] = ()
     seconds: float = 0.0
@@ -170,15 +172,15 @@ class TrainStep:
         training.check()
         run = begin(training)
         run.train()
-        log = read_log(folder.log)
-        tested = [line for line in log if line["kind"] == "valid"]
+        log = read_log(folder.path)
+        tested = [{"step": line.step} | line.flat() for line in lines_of(EpochTest, log)]
         return Trained(
             run.steps,
-            positions_learnt(log, training.batch_size),
+            positions_learnt(log),
             training.epochs,
-            sum(parameter.numel() for parameter in run.model.parameters()),
+            run.learner.parameters,
             resumed,
-            tuple(pick(Epoch, line, str(folder.log)) for line in tested),
+            tuple(pick(Epoch, line, str(folder.path)) for line in tested),
         )
 
 
@@ -227,7 +229,7 @@ class MeasureStep:
 
 def begin(training: Training) -> Run:
     """Return a training as it begins or goes on."""
-    return ResnetRun(training) if isinstance(training, ResnetTraining) else ValueRun(training)
+    return Run(training, ResnetTask) if isinstance(training, ResnetTraining) else Run(training, ValueTask)
 
 
 def measure_residual(net: str, data: Path) -> float:
@@ -245,7 +247,7 @@ def size_of(net: str, run_folder: Path | None = None) -> Size:
         model = load_resnet(run_folder)[0]
         config = model.network_config
         weights = sum(weight.numel() * weight.element_size() for weight in model.parameters())
-        return Size("planes", (config.blocks, config.channels), weights, multiply_adds(model))
+        return Size(PLANES, (config.blocks, config.channels), weights, multiply_adds(model))
     return size_of_network(load_network(net))
 
 
@@ -254,7 +256,7 @@ def size_of_network(network: EvalNetwork) -> Size:
     parts = [network.rows, network.bias, *(part for layer in network.layers for part in (layer.weight, layer.bias))]
     return Size(
         network.feature_set.name,
-        (network.width, network.perspectives, *(len(layer.bias) for layer in network.layers)),
+        (network.width, network.perspectives, *(layer.bias.shape[-1] for layer in network.layers)),
         sum(part.nbytes for part in parts),
         sum(layer.weight.size for layer in network.layers),
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from experiments.network_kinds.kind import kind_of
+from lite.training.metrics import CalibrationBin, Report
 from lite.typed import typed
 from search.system.bounds import MOST_AT_ONCE, check_number
 from search.system.options import OptionError
@@ -16,36 +17,6 @@ from search.system.paths import PathLike, as_paths
 Precision = Literal["auto", "float32", "bfloat16"]
 RARE_HEADS = ("draw", "sennichite", "declaration", "move_limit", "entered")
 """Heads of policy-value networks that predict rare events."""
-
-
-@dataclass(frozen=True)
-class CalibrationBin:
-    """Positions with similar predicted probabilities."""
-
-    positions: int
-    """Number of positions."""
-    predicted: float
-    """Mean predicted probability."""
-    actual: float
-    """Mean result, or share of positions where the event happened."""
-
-
-@dataclass(frozen=True)
-class Band:
-    """Figures of the positions in one band of plies or scores."""
-
-    band: str
-    """Name of the band, such as "ply 20-39" or "|score| 100-299"."""
-    positions: int
-    """Number of positions."""
-    accuracy: float | None
-    """Share of decided positions whose winner is predicted."""
-    accuracy_draw_as_win: float | None
-    """Share of positions whose result is predicted, where a draw counts as a win for the mover."""
-    log_loss: float | None
-    """Mean binary cross-entropy against the result, in nats."""
-    brier: float | None
-    """Mean squared error of the win rate."""
 
 
 @dataclass(frozen=True)
@@ -83,35 +54,13 @@ class RareHead:
 
 
 @dataclass(frozen=True)
-class JudgeReport:
+class JudgeReport(Report):
     """Figures of a network on held-out games; None where no position has the figure."""
 
     net: str
     """The network."""
     data: tuple[str, ...]
     """The record files."""
-    positions: int
-    """Positions of games; positions without a game are left out."""
-    draws: int
-    """Positions of drawn games."""
-    accuracy: float | None
-    """Share of decided positions whose winner is predicted."""
-    accuracy_draw_as_win: float | None
-    """Share of positions whose result is predicted, where a draw counts as a win for the mover."""
-    material_accuracy: float | None
-    """Accuracy of predicting by material alone; even material counts half."""
-    log_loss: float | None
-    """Mean binary cross-entropy against the result, in nats."""
-    brier: float | None
-    """Mean squared error of the win rate against the result (1, 0.5 or 0)."""
-    calibration_error: float | None
-    """Mean absolute difference of predicted and actual results over the bins."""
-    calibration: tuple[CalibrationBin, ...]
-    """Equal bins of the predicted win rate, without empty ones."""
-    by_ply: tuple[Band, ...]
-    """Figures by ply, or by pieces on the board where the ply is unknown."""
-    by_score: tuple[Band, ...]
-    """Figures by absolute score in centipawns."""
     records_read: int
     """Number of records read."""
     refused: dict[str, int]
@@ -171,9 +120,21 @@ def judge(
     if kind.has_policy:
         from experiments.resnet.judge import judge_resnet
 
-        figures = judge_resnet(network_path, files, batch_size or 512, positions, precision)
+        found = judge_resnet(network_path, files, batch_size or 512, positions, precision)
     else:
         from lite.training.testing import judge_net
 
-        figures = judge_net(network_path, files, batch_size or 8192, positions)
-    return typed(JudgeReport, figures, network_path)
+        found = judge_net(network_path, files, batch_size or 8192, positions)
+    parts: dict[str, Any] = {
+        name: typed(RareHead, value, f"{network_path}: {name}") if name in RARE_HEADS else value
+        for name, value in found.parts.items()
+    }
+    return JudgeReport(
+        **{one.name: getattr(found.report, one.name) for one in fields(found.report)},
+        net=network_path,
+        data=found.data,
+        records_read=found.refusals.read,
+        refused=dict(found.refusals.reasons.most_common()),
+        first_refused=tuple(found.refusals.named),
+        **parts,
+    )

@@ -13,7 +13,7 @@ from experiments.nets.columns import ALL, by_cost, nets_as_markdown, rows_of
 from experiments.nets.columns import Row as Net
 from experiments.nets.effects import Pair, effects_as_markdown, pairs_of
 from experiments.nets.plan import Plan, plan_of
-from experiments.nets.results import Results
+from experiments.nets.results import NetResult, Results
 from experiments.nets.seeds import by_label, mean_of
 from experiments.nets.summary import rows_in, table_as_markdown
 from experiments.report.charts import (
@@ -146,6 +146,10 @@ def _over_seeds(title: str, rows: Sequence[Net]) -> Iterator[Chart]:
             yield intervals(f"{title}: Elo {words}", played, "network", "Elo", "network")
 
 
+def _shape(net: NetResult) -> str:
+    return "-".join(map(str, net.size.shape)) if net.size else ""
+
+
 def _kind(row: Net) -> str:
     return str(row.net.options.get("kind", ELSEWHERE))
 
@@ -158,7 +162,7 @@ def _kinds(rows: Sequence[Net]) -> list[str]:
 def _effects(run: str, pairs: Sequence[Pair], kinds: Sequence[str]) -> Chart:
     rows = []
     for pair in pairs:
-        kind, shape = pair.base.options["kind"], "-".join(map(str, pair.base.size.shape))
+        kind, shape = pair.base.options["kind"], _shape(pair.base)
         row: Row = {"change": pair.words, "of": f"{kind} {shape}", "kind": kind}
         if pair.cost is not None:
             row["ns more"] = pair.cost
@@ -186,11 +190,11 @@ def _hover(row: Net) -> Row:
     found: Row = {
         "network": row.title,
         "kind": _kind(row),
-        "shape": "-".join(map(str, net.size.shape)),
-        "multiply-adds": net.size.multiply_adds,
-        "kilobytes": net.size.bytes / 1000,
+        "shape": _shape(net),
         MACHINE: net.machine,
     }
+    if net.size:
+        found |= {"multiply-adds": net.size.multiply_adds, "kilobytes": net.size.bytes / 1000}
     if net.timed:
         found |= {COST: net.timed.evaluation_ns, "nodes/s": net.timed.nps}
     if net.tested.accuracy is not None:
@@ -221,7 +225,7 @@ def _grown(rows: Sequence[Net]) -> list[Row]:
     for group in groups.values():
         seen = {row.net.trained.samples for row in group if row.net.trained}
         if len(seen) > 1:
-            name = f"{_kind(group[0])} {'-'.join(map(str, group[0].net.size.shape))}"
+            name = f"{_kind(group[0])} {_shape(group[0].net)}"
             found += [
                 {"network": name, MILLIONS: row.net.trained.samples / 1e6, D1: row.net.tested.d1_rmse}
                 for row in group

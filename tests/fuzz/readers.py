@@ -266,6 +266,7 @@ READERS: dict[str, Reader] = {
     "hcpe": Reader(read_records, "records.hcpe", seeds.hcpe),
     "hcpe3": Reader(read_records, "records.hcpe3", seeds.hcpe3),
     "psv": Reader(read_records, "records.psv", seeds.psv),
+    "pack": Reader(read_records, "records.pack", seeds.packs),
     "nn-bin": Reader(read_evaluation, "nn.bin", seeds.nn_bins, seeds.filled),
     "network": Reader(read_evaluation, "net.safetensors", seeds.networks, seeds.sealed),
     "checkpoint": Reader(read_checkpoint, "network.safetensors", seeds.checkpoints, seeds.sealed),
@@ -278,9 +279,7 @@ READERS: dict[str, Reader] = {
     "book": Reader(read_book, "book.db", seeds.books),
     "config": _json(read_configuration, "config.json", {"kind": "lite", "data": ["a.hcpe"], "epochs": 3}),
     "plan": Reader(
-        read_plan,
-        "plan.toml",
-        lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/archive/sweep/sweep.toml"),
+        read_plan, "plan.toml", lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/front/sweep.toml")
     ),
     "results": _lines(read_results, "results.jsonl", {"kind": "net", "name": "a", "seed": 0, "loss": 0.5}),
     "ledger": _lines(read_ledger, "ledger.jsonl", _JOB, _JOB | {"job": 1, "start": 3000, "stop": 4000}),

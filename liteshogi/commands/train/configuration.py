@@ -8,20 +8,21 @@ from typing import Annotated, Any
 
 import tyro
 
+from lite.run_folder import FORMAT
 from search.system.files import read_text
 from search.system.metadata import parse_json
 
 Configuration = Annotated[
     Path | None,
-    tyro.conf.arg(help="File of options, such as the config.json of a run. Options on the command line override it."),
+    tyro.conf.arg(help="File of options: the run.json of a run, or a JSON object; options given here override it."),
 ]
 
 
 def configured(command: type, words: list[str], kind: str) -> Any:
     """Return the command that the file after `--config` in `words` describes; None without that option.
 
-    The file is a JSON object of options by their names on the command line, and `data`. Every option may be omitted.
-    If it has a `kind`, it must be this one. Raises OSError or ValueError.
+    The file is a run's run.json, or a JSON object of options by their names on the command line, and `data`. Every
+    option may be omitted. If it has a `kind`, it must be this one. Raises OSError or ValueError.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--config", type=Path)
@@ -32,14 +33,19 @@ def configured(command: type, words: list[str], kind: str) -> Any:
 
 
 def read_configuration(path: Path) -> dict[str, Any]:
-    """Return the options of a file by their names on the command line. Raises OSError or ValueError."""
+    """Return the options in a file, by their names on the command line, and `kind` if given. Raises as `configured`."""
     text = read_text(path)
     try:
         options = parse_json(text)
     except ValueError as error:
         raise ValueError(f"{path}: not a JSON file: {error}") from None
     if not isinstance(options, dict):
-        raise ValueError(f"{path}: not the options of a run: a JSON object is required, as in a run's config.json")
+        raise ValueError(f"{path}: not the options of a run: a JSON object is required, or a run's run.json")
+    if options.get("format") == FORMAT:
+        parts = [part for part in (options.get("options"), options.get("goal")) if isinstance(part, dict)]
+        if len(parts) < 2:
+            raise ValueError(f"{path}: not the options of a run: it has no options and goal")
+        options = {name.rstrip("_").replace("_", "-"): value for part in parts for name, value in part.items()}
     if "config" in options:
         raise ValueError(f"{path}: config: a file of options cannot name another; put all options into one file")
     return options

@@ -181,6 +181,6 @@ def test_plans_of_the_package_are_plans(name: str) -> None:
     assert plan.tables
 
 
-@pytest.mark.parametrize("name", ["sweep/sweep.toml", "front/sweep.toml"])
+@pytest.mark.parametrize("name", ["archive/sweep/sweep.toml", "front/sweep.toml"])
 def test_plans_of_the_documents_are_plans(name: str) -> None:
     assert read_plan(ROOT / "docs" / name).spaces
