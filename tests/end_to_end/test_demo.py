@@ -17,6 +17,7 @@ from lite.records.file import RecordFile
 from lite.run_folder import RunWriter
 from liteshogi.commands.demo import Command as Demo
 from search.evaluation.network_file import load_network
+from search.system.options import OptionError
 
 POSITIONS = 20_000
 
@@ -46,19 +47,19 @@ def test_the_demo_makes_what_it_promises(shorter, tmp_path, capsys):
 
 
 class Cut(Exception):
-    """Where a demo ends before its time."""
+    """Ends a demo early."""
 
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """What a demo leaves that was cut in its training, its work left out."""
+    """Return the folder of a demo that was interrupted in its training, without its work."""
 
     def expand(expansion):
         nets = {"net": "default", "searched": "default"}
         plan = plan_run("expand", expansion.deciding(), sources={"data": expansion.data}, nets=nets)
         with RunWriter(expansion.output, plan):
             (expansion.output / "shard_00000.hcpe").write_bytes(b"positions")
-        return Production(expansion.output, {"positions": 1}, "goal")
+        return Production(expansion.output, {"positions": 1}, "jobs")
 
     def train(options):
         options.output.mkdir(exist_ok=True)
@@ -104,6 +105,7 @@ def test_a_demo_replaces_nothing_of_others(made, file, before, other):
     assert before in text
     (made / file).write_text(text.replace(before, other))
     there = {path: path.read_bytes() for path in made.rglob("*") if path.is_file()}
-    with pytest.raises(ValueError, match=rf"{file.split('/')[0]}: was not made by this demo, .*; choose another -o"):
+    with pytest.raises(OptionError, match=rf"{file.split('/')[0]} in it was not made by this demo") as raised:
         Demo(output=made).run()
+    assert raised.value.fields == ("output",)
     assert {path: path.read_bytes() for path in made.rglob("*") if path.is_file()} == there

@@ -25,7 +25,7 @@ from experiments.loop.loop import LoopReport, run_loop
 from experiments.loop.options import Loop
 from experiments.loop.stages import Stage
 from experiments.report.loop_section import loop_section
-from experiments.report.section import Run
+from experiments.report.section import Run as ReportedRun
 from experiments.report.verify import SAME, verify
 from lite.datasets.description import describe_source
 from lite.networks.dense import DenseConfig
@@ -365,7 +365,7 @@ def test_made_positions_alone_have_a_held_out_loss(tmp_path):
     assert generation.training["loss"] > 0
     assert generation.figure("accuracy") is generation.figure("log_loss") is None
     assert "accuracy" not in as_table([generation])
-    section = loop_section([Run("loop", tmp_path, read_run(tmp_path))])
+    section = loop_section([ReportedRun("loop", tmp_path, read_run(tmp_path))])
     titles = {chart.title for chart in section.charts}
     assert "held-out loss by generation" in titles
     assert "log loss by generation" not in titles
