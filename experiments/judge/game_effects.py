@@ -12,9 +12,8 @@ and not how far to go to the other: its findings should be measured again as cha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -88,10 +87,6 @@ class GameEffectsReport:
     pairs: int
     """Pairs that have been played."""
     effects: tuple[ChangeEffect, ...]
-
-    def figures(self) -> dict[str, Any]:
-        """Return the report as one JSON object."""
-        return asdict(self)
 
 
 def measure_game_effects(options: GameEffectOptions, judging: Judging) -> GameEffectsReport:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +111,6 @@ class EffectsReport:
     doubled: dict[str, float]
     """Mean MEASURES with twice the nodes."""
     parameters: dict[str, ParameterEffect]
-
-    def figures(self) -> dict[str, Any]:
-        """Return the report as one JSON object."""
-        return asdict(self)
 
 
 def measure_effects(options: EffectOptions, judging: Judging) -> EffectsReport:
