@@ -74,7 +74,7 @@ class FactoryRates:
 def measure_factory(network_path: str, data: Path) -> FactoryRates:
     """Measure the rates with a network and the positions of a record file. Raises OSError or ValueError."""
     network, codes = load_network(network_path), _codes(data)
-    nps = signature(network_path)["nps"]
+    nps = signature(network_path).nps
     player = Player(network, NODES)
     Duel(player).play("startpos")
     positions, nodes, seconds = _play(player, 0)
@@ -140,15 +140,14 @@ def _measure_labels(studio: Studio, codes: np.ndarray) -> tuple[dict[str, int], 
 def _measure_pipes(network_path: str) -> int:
     """Return the positions per hour of games between two engine processes, one thinking at a time."""
     command = [sys.executable, "-m", "liteshogi"]
+    eval_file = network_path if is_shipped(network_path) else Path(network_path).absolute()
     seconds = positions = 0.0
     with (
         Dialogue("engine", command, Path.cwd(), os.environ) as first,
         Dialogue("engine", command, Path.cwd(), os.environ) as second,
     ):
         for engine in (first, second):
-            engine.send(
-                f"setoption name EvalFile value {network_path if is_shipped(network_path) else Path(network_path).absolute()}"
-            )
+            engine.send(f"setoption name EvalFile value {eval_file}")
             engine.send("isready")
             engine.until("readyok", READY_SECONDS)
         for number in range(PIPE_GAMES):
