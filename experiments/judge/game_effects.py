@@ -113,11 +113,11 @@ def measure_game_effects(options: GameEffectOptions, judging: Judging) -> GameEf
     design = GameDesign(tuple(factors), options.seed)
     results = PairResults(options.pairs)
     with judging.open() as judge:
-        told = {"nodes": options.nodes, "plies": options.plies, "effects": [one.more for one in factors]}
-        told |= {"option": options.option, "reach": options.reach, "seed": options.seed, "judge_nodes": judge.nodes}
+        deciding = {"nodes": options.nodes, "plies": options.plies, "effects": [one.more for one in factors]}
+        deciding |= {"option": options.option, "reach": options.reach, "seed": options.seed, "judge_nodes": judge.nodes}
         plan = plan_run(
             VERB,
-            told,
+            deciding,
             goal={"pairs": options.pairs},
             sources={"openings": [options.openings]},
             nets={"net": named.net},

@@ -131,11 +131,11 @@ def measure_effects(options: EffectOptions, judging: Judging) -> EffectsReport:
     design = Design(parameters, player.parameters, options.reach, options.seed)
     results = Results(len(positions), options.rounds)
     with judging.open() as judge:
-        told = {"nodes": options.nodes, "names": [one.name for one in parameters], "option": options.option}
-        told |= {"reach": options.reach, "seed": options.seed, "judge_nodes": judge.nodes}
+        deciding = {"nodes": options.nodes, "names": [one.name for one in parameters], "option": options.option}
+        deciding |= {"reach": options.reach, "seed": options.seed, "judge_nodes": judge.nodes}
         plan = plan_run(
             VERB,
-            told,
+            deciding,
             goal={"rounds": options.rounds},
             sources={"positions": [options.positions]},
             nets={"net": named.net},

@@ -48,13 +48,13 @@ td.short { white-space: nowrap } td.long { min-width: 16rem; overflow-wrap: anyw
 }
 """
 DRAW = """
-const told = JSON.parse(document.getElementById("charts").textContent);
-const options = { renderer: "svg", actions: false, config: told.config };
+const drawn = JSON.parse(document.getElementById("charts").textContent);
+const options = { renderer: "svg", actions: false, config: drawn.config };
 const draw = (spec, number) => vegaEmbed(`#chart-${number}`, spec, options).catch((error) => {
   document.getElementById(`chart-${number}`).textContent = `This chart could not be drawn: ${error}`;
   console.error(error);
 });
-Promise.all(told.specs.map(draw)).then(() => { document.documentElement.dataset.drawn = told.specs.length; });
+Promise.all(drawn.specs.map(draw)).then(() => { document.documentElement.dataset.drawn = drawn.specs.length; });
 """
 SHORT, LONG = 20, 48
 """Characters up to which a cell is not broken, and above which it has a minimum width and breaks anywhere."""
@@ -71,7 +71,7 @@ def as_page(title: str, sections: Sequence[Section], pictures: Mapping[int, str]
     for section in sections:
         parts.append(_section(section, number, pictures))
         number += len(section.charts)
-    told = {
+    drawn = {
         "specs": [chart.spec for chart in charts],
         "config": config("var(--ink)", "var(--grid)", "transparent"),
     }
@@ -80,7 +80,7 @@ def as_page(title: str, sections: Sequence[Section], pictures: Mapping[int, str]
         f"<nav>{' · '.join(links)}</nav>",
         *parts,
         _origins([origin for section in sections for origin in section.origins]),
-        json_script("charts", told),
+        json_script("charts", drawn),
         f"<script>{vl_convert.javascript_bundle('window.vegaEmbed = vegaEmbed;')}</script>",
         f"<script>{DRAW}</script>",
     ]
