@@ -28,6 +28,7 @@ from lite.training.checkpoint import json_safe
 from lite.training.folder import RunFolder
 from lite.training.log import read_log
 from lite.training.options import ValueTraining
+from lite.training.plan import plan_training
 from lite.training.testing import judge_net
 from lite.training.train import train_value
 from search.alphabeta.engine import AlphaBetaEngine
@@ -35,7 +36,6 @@ from search.evaluation.network_file import load_network
 from search.system.bounds import check_number
 from search.system.files import write_atomically
 from search.system.folder_lock import FolderLock
-from search.system.metadata import parse_json
 from search.system.options import OptionError
 
 SAMPLE = Path(__file__).parent / "sample"
@@ -107,11 +107,11 @@ def run_demo(output: Path, epochs: int, nodes: int) -> DemoReport:
     train_value(training)
 
     _say("\n3. Test it on games that it has not seen")
-    reports = {"demo": judge_net(str(run), (valid,)), "default": judge_net("default", (valid,))}
-    accuracy = {name: report["accuracy"] for name, report in reports.items()}
-    accuracy["material"] = reports["demo"]["material_accuracy"]
+    reports = {"demo": judge_net(str(run), (valid,)).report, "default": judge_net("default", (valid,)).report}
+    accuracy = {name: report.accuracy or 0.0 for name, report in reports.items()}
+    accuracy["material"] = reports["demo"].material_accuracy or 0.0
     for name in ("material", "demo", "default"):
-        _say(f"   {name:9s} {100 * accuracy[name]:.2f} % of {reports['demo']['positions']:,} positions")
+        _say(f"   {name:9s} {100 * accuracy[name]:.2f} % of {reports['demo'].positions:,} positions")
 
     _say("\n4. Fold it into table rows and a small integer network")
     folded = output / "demo.safetensors"
@@ -128,7 +128,7 @@ def run_demo(output: Path, epochs: int, nodes: int) -> DemoReport:
     game = play_game(players, ("demo", "default"), nodes=nodes, progress=_move_line)
     _say(f"   {ending_in_english(game)} after {len(game.moves)} moves: {result_in_english(game)}")
     write_atomically(output / "game.kifu", kif_text(game).encode())
-    draw_training(read_log(run / "log.jsonl"), reports, accuracy, output / "demo.png")
+    draw_training(read_log(run), reports, accuracy, output / "demo.png")
     return DemoReport(
         int(made.count("positions")),
         accuracy,
@@ -171,14 +171,12 @@ def _are_demos(kept: RunRecord, expansion: Expansion) -> bool:
 
 def _is_demos(run: RunFolder, training: ValueTraining) -> bool:
     """Return whether a run has the training's data and its options but for the epochs."""
-    try:
-        found = parse_json(run.configuration.read_text(encoding="utf-8"))
-        learnt_from = [Path(path).resolve() for path in found["data"]]
-    except (OSError, ValueError, TypeError, KeyError):
+    found = find_run(run.path)
+    if found is None:
         return False
-    free = ("epochs", "data", "valid", "output")
-    same = all(found.get(name) == value for name, value in training.configuration().items() if name not in free)
-    return same and learnt_from == [path.resolve() for path in training.data]
+    plan = plan_training(training, None)
+    same = json_safe(plan.options) == found.options and found.verb == plan.verb
+    return same and [one.sha256 for one in found.sources] == [one.sha256 for one in plan.sources]
 
 
 def _say(text: str) -> None:

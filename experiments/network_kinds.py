@@ -125,7 +125,7 @@ def judge(
         return judge_resnet(net, data, batch_size or 512, positions, precision)
     from lite.training.testing import judge_net
 
-    return judge_net(net, data, batch_size or 8192, positions)
+    return judge_net(net, data, batch_size or 8192, positions).as_json()
 
 
 def evaluate(net: str, sfens: Sequence[str]) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from search.compiling.cache_directory import make_directory, note_use
 from search.compiling.jit import CACHE_DIRECTORY, LOCK, RELEASED_DIRECTORY
+from search.compiling.progress import PROGRESS
 from search.compiling.source_digest import code_name
 from search.compiling.target import KERNELS
 from search.evaluation.material import material_network
@@ -45,6 +46,7 @@ def compile_as_second() -> None:
     """Run as the second process: use a lock of its own, and exit when the process that started it ends."""
     threading.Thread(target=_end_with_input, daemon=True).start()
     LOCK.name = "lock-beside"
+    PROGRESS.watched = True
     compile_beside()
 
 
@@ -114,10 +116,15 @@ def _second_process() -> Iterator[None]:
         yield
         return
     second = _start_second()
+    if second is None:
+        PROGRESS.expect("search", "beside")
+    else:
+        PROGRESS.expect("search", beside="beside")
     try:
         yield
         if second is not None:
-            second.wait()
+            with PROGRESS.compiling():
+                second.wait()
     finally:
         if second is not None:
             second.kill()
@@ -132,12 +139,17 @@ def warm_up() -> float:
     """Compile or load the alpha-beta engine; return the seconds it took."""
     begun = time.perf_counter()
     with _second_process():
-        from search.alphabeta.engine import AlphaBetaEngine
-
-        engine = AlphaBetaEngine(material_network(), hash_mb=1, threads=1)
-        for sfen in ("startpos", _BUSY_POSITION):
-            engine.analyse(sfen, depth=5)
+        compile_search()
     return time.perf_counter() - begun
+
+
+def compile_search() -> None:
+    """Compile or load everything that the search calls first."""
+    from search.alphabeta.engine import AlphaBetaEngine
+
+    engine = AlphaBetaEngine(material_network(), hash_mb=1, threads=1)
+    for sfen in ("startpos", _BUSY_POSITION):
+        engine.analyse(sfen, depth=5)
 
 
 def remove_unused() -> int:
@@ -161,5 +173,6 @@ def warm_up_puct() -> float:
     from search.puct.engine import PuctEngine, even_network
 
     begun = time.perf_counter()
+    PROGRESS.expect("puct")
     PuctEngine(even_network, 1).warm_up()
     return time.perf_counter() - begun

@@ -22,7 +22,6 @@ COMMANDS = (
     "setoption name USI_Hash value 3",
     "setoption name Threads value 2",
     "setoption name MultiPV value 4",
-    "setoption name EvalFile value nowhere.safetensors",
     "setoption name EvalFile value default",
     "setoption name EnteringKingRule value TryRule",
     "setoption name EnteringKingRule value CSARule24H",
@@ -58,7 +57,10 @@ FOR_PEOPLE = {"d", "side", "moves", "eval", "bench"}
 
 
 def is_harmless(line: str) -> bool:
-    """Neither `quit`, nor one for people, nor a request for more memory or threads than a test should take."""
+    """Whether a line is neither `quit`, nor one for people, nor a request for much memory or many threads, nor an
+    EvalFile that may not exist, which ends a process at `isready`."""
+    if "evalfile" in line.lower() and line not in COMMANDS:
+        return False
     numbers = re.findall(r"\d+", line)
     costly = "hash" in line.lower() or "threads" in line.lower() or "multipv" in line.lower()
     return not {"quit", *FOR_PEOPLE}.intersection(line.split()[:1]) and not (

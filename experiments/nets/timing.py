@@ -82,9 +82,9 @@ class EvaluationRun:
         from search.evaluation.bench import bench_evaluation
 
         found = bench_evaluation(self.net, Path(self.recorded) if self.recorded else None)
-        other = found["half_kp"]
-        reference = float(other["update_ns"] + other["forward_ns"])
-        return Evaluation(found["update_ns"], found["forward_ns"], found["refresh_ns"], reference)
+        reference = found.half_kp.update_ns + found.half_kp.forward_ns
+        times = found.times
+        return Evaluation(times.update_ns, times.forward_ns, times.refresh_ns, reference)
 
 
 @dataclass(frozen=True)

@@ -35,12 +35,17 @@ def report_to(write: Callable[[str], None]) -> None:
     _listeners[:] = [write]
 
 
+def report(text: str) -> None:
+    """Send a message to the user."""
+    for write in _listeners:
+        write(text)
+
+
 def report_once(text: str) -> None:
     """Send a message to the user, unless this process has sent the same one before."""
     if text not in _reported:
         _reported.add(text)
-        for write in _listeners:
-            write(text)
+        report(text)
 
 
 def error_text(error: OSError) -> str:

@@ -26,6 +26,7 @@ from numba.core.serialize import dumps
 
 from search.compiling.cache_directory import report_once
 from search.compiling.cache_files import CodeFiles, CompileLock, ReleasedFiles
+from search.compiling.progress import PROGRESS
 from search.compiling.source_digest import code_name
 from search.compiling.target import RELEASED
 from search.system.interrupt import interrupted_at_once
@@ -48,6 +49,7 @@ class CompileCache(caching.Cache):  # type: ignore[misc]  # Numba is untyped
         """`function` is a Python function of a source file; `lock` is the lock of the environment's directory."""
         self._py_func = function
         self._name = repr(function)
+        self._place = f"{function.__module__}.{function.__qualname__}"
         code = function.__code__
         name = code_name(code.co_filename, function.__globals__.get("__spec__"))
         self._lock = lock
@@ -75,6 +77,10 @@ class CompileCache(caching.Cache):  # type: ignore[misc]  # Numba is untyped
         found = self._load(sig, target_context)
         if found is None and self._lock.begin():
             found = self._load(sig, target_context)  # another process may have compiled it meanwhile
+        if found is None:
+            PROGRESS.begin(self._place)
+        else:
+            PROGRESS.load(self._place)
         return found
 
     def _load(self, signature: Any, target_context: Any) -> Any:
@@ -93,6 +99,7 @@ class CompileCache(caching.Cache):  # type: ignore[misc]  # Numba is untyped
         """Store the code that was compiled for a signature, unless it contains an address."""
         if not self._enabled:
             return
+        PROGRESS.end(self._place)
         if data.library.has_dynamic_globals or not all(part.can_cache for part in data.lifted):
             report_once(f"{self._name} is compiled at each start: it contains an address or a large global array")
             return
@@ -112,7 +119,7 @@ def keep_compiled(dispatcher: Any, lock: CompileLock) -> None:
     compile_one = dispatcher.compile
 
     def compile_alone(sig: Any) -> Any:
-        with global_compiler_lock, lock.compiling(), interrupted_at_once():
+        with global_compiler_lock, lock.compiling(), PROGRESS.compiling(), interrupted_at_once():
             return compile_one(sig)
 
     dispatcher.compile = compile_alone

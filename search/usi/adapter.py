@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from search.usi.options import FileName, Option, OptionValues
@@ -20,6 +21,28 @@ Say = Callable[[str], None]
 E = TypeVar("E", bound="Engine")
 
 
+@dataclass
+class Refusal:
+    """A file option whose file cannot be used."""
+
+    reason: str
+    kept: str
+    """What the engine uses instead."""
+    remedy: str
+    reported: bool = False
+    """Whether the user has been told."""
+
+    @property
+    def warning(self) -> str:
+        """The message while the engine goes on with what it has."""
+        return f"{self.reason}; keeping {self.kept}. {self.remedy}"
+
+    @property
+    def error(self) -> str:
+        """The message where the engine refuses to play."""
+        return f"{self.reason}. {self.remedy}"
+
+
 class Adapter(ABC, Generic[E]):
     """One kind of engine behind a session. The session calls the methods between searches."""
 
@@ -30,8 +53,8 @@ class Adapter(ABC, Generic[E]):
 
     def __init__(self) -> None:
         self._applied: dict[str, str] = {}
-        self._refused: set[str] = set()
-        """Names of file options whose file could not be read."""
+        self.refusals: dict[str, Refusal] = {}
+        """File options whose file cannot be used, by name."""
 
     @abstractmethod
     def make(self, values: OptionValues, say: Say) -> E:
@@ -66,7 +89,7 @@ class Adapter(ABC, Generic[E]):
 
     def try_again(self) -> None:
         """Read files again that could not be read before: the GUI asks whether all is ready."""
-        for name in self._refused:
+        for name in self.refusals:
             self._applied.pop(name, None)
 
     def _changed(self, name: str, values: OptionValues) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
 from search.system.options import OptionError
-from search.usi.adapter import Adapter, Say
+from search.usi.adapter import Adapter, Refusal, Say
 from search.usi.options import FileName, Option, OptionValues, Spin
 
 if TYPE_CHECKING:
@@ -114,18 +114,15 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
                 path, None if scale == DEFAULT_FV_SCALE else scale, None if named == NO_ARCHITECTURE else named
             )
         except (OSError, ValueError, MemoryError) as error:
-            self._refused.add("EvalFile")
+            place = "" if os.path.isabs(path) else f" (the current folder is {os.getcwd()})"
             kept = self._network or self._fall_back(engine)
+            text, remedy = str(error), "Set EvalFile to a network file, or to default"
             if isinstance(error, OptionError):
-                said, remedy = (
-                    error.spelled(lambda field: "EvalArchitecture"),
-                    "Set EvalArchitecture or another EvalFile",
-                )
-            else:
-                said, remedy = str(error), "Set EvalFile to a network file, or to default"
-            say(f"EvalFile: {said}; keeping {kept}. {remedy}")
+                text = error.spelled(lambda field: "EvalArchitecture")
+                remedy = "Set EvalArchitecture or another EvalFile"
+            self.refusals["EvalFile"] = Refusal(f"EvalFile: {text}{place}", kept, remedy)
             return
-        self._refused.discard("EvalFile")
+        self.refusals.pop("EvalFile", None)
         self._network = path
         network = engine.network
         kind = f"{network.feature_set.name}, {network.width} lanes, {network.perspectives} perspective(s)"

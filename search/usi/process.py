@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterable
 
 from search.compiling.cache_directory import report_to
+from search.compiling.progress import PROGRESS
 from search.system.heap import share_one_heap
 from search.system.interrupt import requests_to_end
 from search.system.standard_streams import take_input, take_output
@@ -17,10 +18,16 @@ from search.usi.session import Session
 from search.usi.streams import Output, listen
 
 
-def speak(lines: Iterable[str], write: Callable[[str], None], adapter: Adapter | None = None) -> None:
-    """Run a session over lines of text until `quit` or the last line."""
-    session = Session(write, adapter)
+def speak(
+    lines: Iterable[str],
+    write: Callable[[str], None],
+    adapter: Adapter | None = None,
+    give_up: Callable[[], None] = lambda: None,
+) -> None:
+    """Run a session over lines of text until `quit` or the last line; `give_up` as in `Session`."""
+    session = Session(write, adapter, give_up)
     report_to(session.say)
+    PROGRESS.watched = True
     for line in lines:
         if not session.handle(line):
             break
@@ -42,5 +49,5 @@ def main(adapter: Adapter | None = None) -> None:
     end_at_once()
     heard: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     threading.Thread(target=listen, args=(take_input(), heard), daemon=True).start()
-    speak(iter(heard.get, None), Output(output), adapter)
+    speak(iter(heard.get, None), Output(output), adapter, lambda: os._exit(1))
     os._exit(0)  # do not wait for daemon threads, which may be inside compiled code

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from search.puct.onnx_file import require_onnx
 from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
-from search.usi.adapter import Adapter, Say
+from search.usi.adapter import Adapter, Refusal, Say
 from search.usi.options import Check, FileName, Option, OptionValues, Spin
 
 if TYPE_CHECKING:
@@ -80,10 +80,10 @@ class PuctAdapter(Adapter["PuctEngine"]):
             except MemoryError:
                 say(f"Threads {values.number('Threads')}: not enough memory; keeping the previous number")
         if self._changed("DNN_Model", values):
-            self._use_model(engine, values.text("DNN_Model"), say)
+            self._use_model(engine, values.text("DNN_Model"))
 
-    def _use_model(self, engine: PuctEngine, value: str, say: Say) -> None:
-        self._refused.discard("DNN_Model")
+    def _use_model(self, engine: PuctEngine, value: str) -> None:
+        self.refusals.pop("DNN_Model", None)
         if value == GIVEN:
             engine.set_model(self._given())
             self._network = ""
@@ -91,8 +91,9 @@ class PuctAdapter(Adapter["PuctEngine"]):
         try:
             engine.set_model(value)
         except (OSError, ValueError, MemoryError) as error:
-            self._refused.add("DNN_Model")
-            say(f"DNN_Model: {error}; keeping {self._network or 'the model of the command line'}")
+            kept = self._network or "the model of the command line"
+            remedy = f"Set DNN_Model to an ONNX file, or to {GIVEN}"
+            self.refusals["DNN_Model"] = Refusal(f"DNN_Model: {error}", kept, remedy)
             return
         self._network = value
         engine.warm_up()

@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from search.clock import Budget, Margins, after_pondering, plan
+from search.compiling.progress import PROGRESS
 from search.system.threads import started
 from search.usi.adapter import Adapter
 from search.usi.alphabeta import AlphaBetaAdapter
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
 
 AUTHOR = "the LiteShogi authors"
 KEEP_ALIVE_SECONDS = 5.0
-"""Interval of empty lines to a GUI that waits for `readyok`."""
+"""Interval of lines to a GUI that waits for `readyok`."""
+LOOK_SECONDS = 0.5
+"""Interval of looks whether compiling has begun."""
 LAST_WORD_SECONDS = 0.5
 """Time that the end of input waits for a search to write its move."""
 BACKING_SECONDS = 1.0
@@ -41,13 +44,27 @@ BACKING_SECONDS = 1.0
 LONGEST_MESSAGE = 400
 
 
+class _UnavailableError(Exception):
+    """The engine cannot be made, and the user has been told why."""
+
+
 class Session:
     """One session: `handle` takes a line and returns False at `quit`."""
 
-    def __init__(self, write: Callable[[str], None], adapter: Adapter | None = None) -> None:
-        """`adapter` provides the engine, by default alpha-beta."""
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        adapter: Adapter | None = None,
+        give_up: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`adapter` provides the engine, by default alpha-beta.
+
+        `give_up` is called if the engine cannot play when the GUI asks whether it is ready. The last line written then
+        is the reason: GUIs show the last line of a process that ends.
+        """
         self._begun = time.monotonic()
         self._write = write
+        self._give_up = give_up
         self._adapter: Adapter[Any] = adapter or AlphaBetaAdapter()
         own = {option.name for option in self._adapter.options}
         shared = tuple(option for option in SESSION_OPTIONS if option.name not in own)
@@ -57,6 +74,8 @@ class Session:
         self._said: set[str] = set()
         self._refused = ""
         self._readying: threading.Thread | None = None
+        self._compiling_reported = False
+        self._importing: threading.Thread | None = None
         self._thinking = Thinking(self._options, self._adapter, self._write, self.say, self._say_once)
         self._go_said, self._go_time = Go(), 0.0
         self._first_ply: int | None = None  # ply of the engine's first move of the game
@@ -98,6 +117,8 @@ class Session:
             return True
         try:
             command(rest)
+        except _UnavailableError:
+            pass  # reported where it was raised
         except (ValueError, OSError, MemoryError, ImportError) as error:
             self.say(str(error))
         except Exception as error:  # a defect of this program; finishing the game matters more than a traceback
@@ -136,7 +157,7 @@ class Session:
         if self._profile.message:
             self.say(self._profile.message)
         # Importing Numba takes half a second: begin while the GUI sends its options.
-        started(threading.Thread(target=_import_engine))
+        self._importing = started(threading.Thread(target=_import_engine))
 
     def _usi_tunables(self, _: str) -> None:
         """ShogiArena asks for a list of tunable options; the declared options are complete."""
@@ -158,33 +179,71 @@ class Session:
         try:
             self._adapter.try_again()
             self._said.clear()
-            self._ready_engine()
+            self._ready_engine(reporting=False)
+            error = next((refusal.error for refusal in self._adapter.refusals.values()), "")
             backing = self._adapter.backing()
-            if backing is not None:
+            if backing is not None and not error:
                 backing.wait(max(0.0, begun + BACKING_SECONDS - time.monotonic()))
-        except Exception as error:  # the GUI waits for `readyok` in any case
-            self.say(str(error) or type(error).__name__)
+        except Exception as failure:
+            error = _message(failure)
         finally:
             done.set()
             if keeper is not None:
                 keeper.join()
-        self._write("readyok")
+        if error:
+            self.say(f"Error! {error}")
+            self._give_up()
+        else:
+            self._write("readyok")
 
     def _keep_alive(self, done: threading.Event) -> None:
-        while not done.wait(KEEP_ALIVE_SECONDS):
-            self._write("")
+        """Write something every few seconds: how far compiling has come, or an empty line."""
+        last = time.monotonic()
+        while not done.wait(min(LOOK_SECONDS, KEEP_ALIVE_SECONDS)):
+            state, passed = PROGRESS.state(), time.monotonic() - last
+            if passed < KEEP_ALIVE_SECONDS and (state is None or self._compiling_reported):
+                continue
+            last = time.monotonic()
+            self._compiling_reported = state is not None
+            if state is None:
+                self._write("")
+            else:
+                self.say(state)
 
-    def _ready_engine(self) -> Engine:
-        """Return the engine with the current options, made at the first call; raises if it cannot be made."""
+    def _ready_engine(self, reporting: bool = True) -> Engine:
+        """Return the engine with the current options, made at the first call.
+
+        Problems are reported, except those of `Adapter.refusals` and of making the engine if `reporting` is False.
+        Raises _UnavailableError if the engine cannot be made, or the error itself if `reporting` is False.
+        """
         if self._engine is None:
-            self._engine = self._adapter.make(self._options, self.say)
+            if self._importing is not None:  # a second import beside a failing one reports another error
+                self._importing.join()
+            try:
+                self._engine = self._adapter.make(self._options, self.say)
+            except Exception as error:
+                if not reporting:
+                    raise
+                self._say_once(_message(error))
+                raise _UnavailableError(_message(error)) from error
         if not self._thinking.running():
             for what, apply in (("the options", self._apply_options), ("the rules", self._apply_rules)):
                 try:
                     apply(self._engine)
                 except Exception as error:  # the engine plays on with the previous settings
                     self._say_once(f"{what}: {_message(error)}; keeping the previous ones")
+            for refusal in self._adapter.refusals.values():
+                if reporting and not refusal.reported:
+                    refusal.reported = True
+                    self.say(refusal.warning)
         return self._engine
+
+    def _positioned_engine(self) -> Engine:
+        """Return the engine if it has the GUI's position. Raises ValueError if the last position was refused."""
+        engine = self._ready_engine()
+        if self._refused:
+            raise ValueError(f"no position: the last one was refused ({self._refused}); send a legal one")
+        return engine
 
     def _apply_options(self, engine: Engine) -> None:
         self._adapter.apply(engine, self._options, self.say)
@@ -249,12 +308,11 @@ class Session:
         self._thinking.end()
         engine = None
         try:
-            engine = self._ready_engine()
+            engine = self._positioned_engine()
+        except _UnavailableError:
+            pass  # reported where it was raised
         except Exception as error:  # a GUI that sends `go` waits for a move
             self.say(_message(error))
-        if self._refused:
-            self.say(f"no position to search: the last one was refused ({self._refused}); send a legal one")
-            engine = None
         self._go_said, self._go_time = said, begun
         if said.mate is not None:
             self._thinking.solve(engine, said.mate, said.nodes)
@@ -301,22 +359,22 @@ class Session:
     def _draw(self, _: str) -> None:
         from search.rules.diagram import draw
 
-        for line in draw(self._ready_engine().position).splitlines():
+        for line in draw(self._positioned_engine().position).splitlines():
             self._write(line)
 
     def _side(self, _: str) -> None:
         """Answer Ayane's question which side is to move."""
-        self._write("white" if self._ready_engine().position["turn"] else "black")
+        self._write("white" if self._positioned_engine().position["turn"] else "black")
 
     def _moves(self, _: str) -> None:
         from search.rules.movegen import list_moves
         from search.rules.sfen import move_to_usi
 
-        self._write(" ".join(map(move_to_usi, list_moves(self._ready_engine().position))))
+        self._write(" ".join(map(move_to_usi, list_moves(self._positioned_engine().position))))
 
     def _evaluate(self, _: str) -> None:
         self._thinking.end()
-        for line in self._adapter.evaluate(self._ready_engine()):
+        for line in self._adapter.evaluate(self._positioned_engine()):
             self._write(line)
 
     def _bench(self, _: str) -> None:

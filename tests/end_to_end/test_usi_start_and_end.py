@@ -166,3 +166,18 @@ def test_a_waiting_gui_gets_empty_lines(monkeypatch):
     session.until("")
     release.set()
     assert session.until("readyok")[-1] == "readyok"
+
+
+@pytest.mark.parametrize("kernel", ["vnni", "neon", "nonsense"])
+def test_a_kernel_that_this_cpu_does_not_have_is_named_at_once(start, kernel):
+    from search.compiling.target import cpu_flags
+
+    if kernel == "vnni" and "avx512vnni" in " ".join(cpu_flags()).replace("_", ""):
+        pytest.skip("this CPU has it")
+    if kernel == "neon" and "neon" in cpu_flags():
+        pytest.skip("this CPU has it")
+    session = start(LITESHOGI_KERNEL=kernel)
+    lines = session.send("usi", "isready", "position startpos", "go depth 3").until("info string Error!")
+    assert kernel in lines[-1]
+    assert session.ended() == 1
+    assert not [line for line in lines if "cannot import name" in line]

@@ -266,6 +266,7 @@ READERS: dict[str, Reader] = {
     "hcpe": Reader(read_records, "records.hcpe", seeds.hcpe),
     "hcpe3": Reader(read_records, "records.hcpe3", seeds.hcpe3),
     "psv": Reader(read_records, "records.psv", seeds.psv),
+    "pack": Reader(read_records, "records.pack", seeds.packs),
     "nn-bin": Reader(read_evaluation, "nn.bin", seeds.nn_bins, seeds.filled),
     "network": Reader(read_evaluation, "net.safetensors", seeds.networks, seeds.sealed),
     "checkpoint": Reader(read_checkpoint, "network.safetensors", seeds.checkpoints, seeds.sealed),

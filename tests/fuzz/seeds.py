@@ -96,6 +96,17 @@ def hcpe3() -> list[bytes]:
     return [raw, encode_game(header["hcp"], int(header["result"]), moves, scores, visits)]
 
 
+def packs() -> list[bytes]:
+    """A game from the start position and one from a position of its own."""
+    from lite.records.formats import game_dtype, move_dtype
+
+    raw = SAMPLE.read_bytes()[:FIRST_GAMES]
+    header = np.frombuffer(raw, game_dtype, 1)[0]
+    rows = np.frombuffer(raw, move_dtype, 40, game_dtype.itemsize)
+    placed = b"\0" + header["hcp"].tobytes() + b"\7\0" + b"".join(row.tobytes()[:4] for row in rows) + b"\x81\0\0"
+    return [placed + b"\1" + (7739).to_bytes(2, "little") + b"\5\0\x81\0\0"]  # 7g7f
+
+
 def hcpe() -> list[bytes]:
     return [_positions("hcpe")]
 

@@ -26,7 +26,7 @@ OPTIONS = {
     "USI_Hash": ("1", "2", "16"),
     "Threads": ("1", "2"),
     "MultiPV": ("1", "3"),
-    "EvalFile": ("default", "dense-64-16", "lite-16-4-32", "nowhere.safetensors"),
+    "EvalFile": ("default", "dense-64-16", "lite-16-4-32"),
     "EnteringKingRule": ("CSARule27", "TryRule", "NoEnteringKing"),
     "USI_Ponder": ("true", "false"),
 }

@@ -34,7 +34,7 @@ class Command(ResnetTraining):
     def run(self) -> None:
         options = part(ResnetTraining, self)
         with hint_if_interrupted(options):
-            figures = train_resnet(options)
-        hint_if_unfinished(figures)
+            outcome = train_resnet(options)
+        hint_if_unfinished(outcome)
         if self.json:
-            print(json.dumps(figures))
+            print(json.dumps(outcome.flat()))

@@ -35,7 +35,7 @@ class ValueCommand(ValueTraining):
     def run(self) -> None:
         options = part(ValueTraining, self)
         with hint_if_interrupted(options):
-            figures = train_value(options)
-        hint_if_unfinished(figures)
+            outcome = train_value(options)
+        hint_if_unfinished(outcome)
         if self.json and join_workers().first:
-            print(json.dumps(figures))
+            print(json.dumps(outcome.flat()))

@@ -10,7 +10,7 @@ import torch
 
 from lite.networks.lite_value import LiteValueNetwork
 from lite.training.optimiser import OptimiserConfig, WeightAverage, make_optimiser, rate_at
-from lite.training.train import ValueRun as Run
+from tests.lite.training.conftest import value_run
 
 
 @pytest.mark.parametrize(
@@ -137,25 +137,23 @@ def test_a_mean_that_begins_again_forgets_the_one_before():
 
 
 def test_the_mean_of_weights_begins_at_its_share_of_the_run(options, records, tmp_path):
-    run = Run(options(records, tmp_path / "run", optimiser=OptimiserConfig(average="swa", swa_start=0.5)))
+    run = value_run(options(records, tmp_path / "run", optimiser=OptimiserConfig(average="swa", swa_start=0.5)))
     taken = []
-    for batch in run._batches():
+    for batch in run.batches():
         run.take_step(batch)
-        taken.append([value.detach().double() for value in run.model.parameters()])  # copies
-    assert run.average.count == 17  # of 33 steps
-    for place, value in enumerate(run.average.model.parameters()):
+        taken.append([value.detach().double() for value in run.learner.model.parameters()])  # copies
+    assert run.learner.average.count == 17  # of 33 steps
+    for place, value in enumerate(run.learner.average.model.parameters()):
         mean = torch.stack([step[place] for step in taken[-17:]]).mean(0)
         torch.testing.assert_close(value.double(), mean, rtol=1e-5, atol=1e-6)
-    run.folder.abandon()
 
 
 @pytest.mark.parametrize("clip", [0.001, 0.0])
 def test_a_longer_gradient_is_shortened(options, records, tmp_path, clip):
     """Momentum's first step is the gradient itself."""
     chosen = OptimiserConfig("source", weight_decay=0.0, clip=clip)
-    run = Run(options(records, tmp_path / "run", optimiser=chosen))
-    before = [value.detach().clone() for value in run.model.parameters()]
-    run.take_step(next(run._batches()))
-    moved = sum(((a - b) ** 2).sum() for a, b in zip(run.model.parameters(), before, strict=True)).item() ** 0.5
+    run = value_run(options(records, tmp_path / "run", optimiser=chosen))
+    before = [value.detach().clone() for value in run.learner.model.parameters()]
+    run.take_step(next(run.batches()))
+    moved = sum(((a - b) ** 2).sum() for a, b in zip(run.learner.model.parameters(), before, strict=True)).item() ** 0.5
     assert moved / 0.04 == pytest.approx(0.001, rel=0.01) if clip else moved / 0.04 > 0.01
-    run.folder.abandon()

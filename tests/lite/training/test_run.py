@@ -30,11 +30,13 @@ from lite.records.formats import hcpe_dtype
 from lite.training import memory
 from lite.training.checkpoint import STATE, load_model, load_state, read_tensors, write_tensors
 from lite.training.folder import RunFolder
-from lite.training.log import read_log
+from lite.training.log import EpochTest, lines_of, read_log
 from lite.training.optimiser import OptimiserConfig, highest_rate, rate_at
+from lite.training.run import Run
 from lite.training.testing import judge_net
-from lite.training.train import ValueRun, train_value
+from lite.training.train import train_value
 from search.system.options import OptionError
+from tests.lite.training.conftest import value_run
 
 
 def change_state(folder: Path, tensors: dict[str, Any] | None = None, **data: Any) -> None:
@@ -46,18 +48,18 @@ def change_state(folder: Path, tensors: dict[str, Any] | None = None, **data: An
 def test_a_crash_costs_no_more_than_an_epoch(options, records, tmp_path, monkeypatch):
     run = options(records, tmp_path / "run")
 
-    def crash(self, batch, take=ValueRun.take_step):
+    def crash(self, batch, take=Run.take_step):
         if self.step == 30:
             raise RuntimeError("lightning")
         return take(self, batch)
 
-    monkeypatch.setattr(ValueRun, "take_step", crash)
+    monkeypatch.setattr(Run, "take_step", crash)
     with pytest.raises(RuntimeError, match="lightning"):
         train_value(run)
     assert load_state(tmp_path / "run" / "state.safetensors")[1]["step"] == 22
     assert load_model(tmp_path / "run")[1]["step"] == 22
     monkeypatch.undo()
-    assert train_value(dataclasses.replace(run, resume=True))["step"] == 33
+    assert train_value(dataclasses.replace(run, resume=True)).step == 33
 
 
 @pytest.mark.parametrize(("minutes", "steps"), [(1e-9, [1, 2, 3, 4, 5, 6]), (2.5, [3, 6])])
@@ -66,9 +68,9 @@ def test_states_are_saved_by_time(options, records, tmp_path, monkeypatch, minut
     saved, taken = [], []
     clock = SimpleNamespace(monotonic=lambda: 60.0 * len(taken), perf_counter=time.perf_counter)
     monkeypatch.setattr("lite.training.run.time", clock)
-    take = ValueRun.take_step
-    monkeypatch.setattr(ValueRun, "take_step", lambda self, batch: taken.append(1) or take(self, batch))
-    monkeypatch.setattr(ValueRun, "save", lambda self: saved.append(self.step))
+    take = Run.take_step
+    monkeypatch.setattr(Run, "take_step", lambda self, batch: taken.append(1) or take(self, batch))
+    monkeypatch.setattr(Run, "save", lambda self, record: saved.append(self.step))
     train_value(options(records, tmp_path / "run", save_minutes=minutes, max_steps=6))
     assert saved == steps
 
@@ -76,21 +78,20 @@ def test_states_are_saved_by_time(options, records, tmp_path, monkeypatch, minut
 def test_the_best_epoch_is_kept_beside_the_last(options, records, held_out, tmp_path, monkeypatch, capfd):
     """With a learning rate that spoils the network in the end."""
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=4, lambda_=0.5)
-    monkeypatch.setattr("lite.training.run.rate_at", lambda _, step, steps: 0.02 if step < steps / 2 else 0.5)
+    monkeypatch.setattr("lite.training.learner.rate_at", lambda _, step, steps: 0.02 if step < steps / 2 else 0.5)
     train_value(dataclasses.replace(run, max_steps=20))
     train_value(dataclasses.replace(run, resume=True))
-    tested = [line for line in read_log(run.output / "log.jsonl") if line["kind"] == "valid"]
-    best = min(tested, key=lambda line: line["loss"])
-    assert best["step"] < tested[-1]["step"]
+    tested = lines_of(EpochTest, read_log(run.output))
+    best = min(tested, key=lambda line: line.loss)
+    assert best.step < tested[-1].step
     _, kept = load_model(run.output / "best.safetensors")
     _, last = load_model(run.output)
-    assert (kept["kept"], kept["step"], kept["valid"]["loss"]) == ("best", best["step"], best["loss"])
+    assert (kept["kept"], kept["step"], kept["valid"]["loss"]) == ("best", best.step, best.loss)
     assert (last["kept"], last["step"]) == ("last", 44)
-    assert judge_net(str(run.output / "best.safetensors"), (held_out,))["accuracy"] == best["accuracy"]
+    assert judge_net(str(run.output / "best.safetensors"), (held_out,)).report == best.report
     said = capfd.readouterr().err
     assert (
-        f"best.safetensors: of epoch {best['step'] // 11}, the best on the held-out games, loss {best['loss']:.4f}"
-        in said
+        f"best.safetensors: network of epoch {best.epoch}, the best on the held-out games, loss {best.loss:.4f}" in said
     )
 
 
@@ -143,7 +144,7 @@ def test_held_out_figures_are_of_the_network_that_they_stand_with(options, recor
     for name in ("network", "epoch-3"):
         assert load_model(run.output / f"{name}.safetensors")[1]["valid"] == {}
     said = capfd.readouterr().err
-    assert "the other is the last epoch's, not tested on them\n" in said
+    assert "the last epoch: not tested on them\n" in said
     assert "held-out accuracy" not in said
 
 
@@ -175,7 +176,7 @@ def test_every_epoch_is_kept_where_asked_for(options, records, held_out, tmp_pat
     run = options(records, tmp_path / "run", valid=(held_out,), keep_epochs=True)
     train_value(dataclasses.replace(run, max_steps=15))
     train_value(dataclasses.replace(run, resume=True))
-    tested = [line["loss"] for line in read_log(run.output / "log.jsonl") if line["kind"] == "valid"]
+    tested = [line.loss for line in lines_of(EpochTest, read_log(run.output))]
     for epoch in (1, 2, 3):
         _, kept = load_model(run.output / f"epoch-{epoch}.safetensors")
         assert (kept["kept"], kept["step"], kept["valid"]["loss"]) == ("epoch", 11 * epoch, tested[epoch - 1])
@@ -187,17 +188,17 @@ def test_every_epoch_is_kept_where_asked_for(options, records, held_out, tmp_pat
 
 def test_one_run_at_a_time(options, records, tmp_path):
     run = options(records, tmp_path / "run", max_steps=2)
-    first = ValueRun(run)
+    first = value_run(run)
     with pytest.raises(ValueError, match=rf"run: another run is at work here \(process {os.getpid()}\); wait for its"):
         train_value(run)
     first.train()
-    second = ValueRun(dataclasses.replace(run, resume=True))
+    second = value_run(dataclasses.replace(run, resume=True))
     with pytest.raises(ValueError, match="another run is at work"):
         train_value(dataclasses.replace(run, resume=True))
     second.train()
     with pytest.raises(OptionError, match=r"`output` .*: holds a run"):
         train_value(run)
-    assert train_value(dataclasses.replace(run, resume=True))["step"] == 6
+    assert train_value(dataclasses.replace(run, resume=True)).step == 6
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
@@ -315,7 +316,7 @@ def test_forged_states(cut, data: st.DataObject):
     write_tensors(path, STATE, tensors, described)
     message = f"{path}: read"
     try:
-        ValueRun(run).folder.release()
+        value_run(run).folder.release()
     except ValueError as error:
         message = str(error)
     assert message.startswith(f"{path}: ")
@@ -330,7 +331,7 @@ def test_states_without_a_part(cut, name):
     kept = {key: value for key, value in tensors.items() if not key.startswith(f"{name}/")}
     write_tensors(path, STATE, kept, {key: value for key, value in described.items() if key != name})
     with pytest.raises(ValueError, match=rf"state\.safetensors: cannot go on with this run: .*{name}"):
-        ValueRun(run)
+        value_run(run)
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"made_by": 1}', b"[]", b"\xff"])
@@ -340,7 +341,7 @@ def test_a_resumed_run_s_makers_are_read_or_their_file_is_named(cut, tmp_path, c
     shutil.copytree(run.output, tmp_path / "run")
     (tmp_path / "run" / "made.json").write_bytes(content)
     with pytest.raises(ValueError, match=r"made\.json: does not tell what the run was made by"):
-        ValueRun(dataclasses.replace(run, output=tmp_path / "run"))
+        value_run(dataclasses.replace(run, output=tmp_path / "run"))
 
 
 def test_sizes_beyond_memory_are_refused_before_anything_is_built(options, records, tmp_path, monkeypatch):
@@ -364,15 +365,15 @@ def test_more_epochs_extend_a_run(options, records, held_out, tmp_path, capfd, a
     for run in (whole, cut):
         train_value(run)
     capfd.readouterr()
-    assert train_value(dataclasses.replace(cut, resume=True))["step"] == 33
+    assert train_value(dataclasses.replace(cut, resume=True)).step == 33
     said = capfd.readouterr().err
     assert "network.safetensors: finished, 33 of 33 steps; more than 3 epochs would extend it" in said
     assert "positions/s" not in said
-    assert train_value(dataclasses.replace(whole, resume=True, epochs=5))["steps"] == 55
+    assert train_value(dataclasses.replace(whole, resume=True, epochs=5)).steps == 55
     said = capfd.readouterr().err
     assert "extended from 3 epochs to 5: the learning rate goes to where a run of that length has it now, " in said
     assert f"{rate_at(changes['optimiser'], 33, 55):.2g} of 0.02" in said
-    rates = {line["step"]: line["rate"] for line in read_log(whole.output / "log.jsonl") if line["kind"] == "train"}
+    rates = {line.step: line.rate for line in lines_of(Steps, read_log(whole.output))}
     assert rates[44] == rate_at(changes["optimiser"], 43, 55)
     # An extended run that is cut ends with the same bits, too.
     train_value(dataclasses.replace(cut, resume=True, epochs=5, max_steps=6))
@@ -407,7 +408,7 @@ def sparse(sample_bytes: list[bytes], tmp_path: Path) -> Path:
 
 def test_an_epoch_is_as_long_as_what_is_learnt_from(options, sparse, tmp_path, capfd):
     run = options(sparse, tmp_path / "run")  # 500 positions in batches of 128: three a time, and a short one
-    assert train_value(run)["steps"] == 9
+    assert train_value(run).steps == 9
     assert "500 positions, 9 steps" in capfd.readouterr().err
     small = options(sparse, tmp_path / "small", batch_size=1000)
     assert train_value(small) == {"step": 3, "steps": 3}
@@ -428,9 +429,9 @@ def test_a_resumed_run_keeps_the_length_of_its_epochs(options, sparse, tmp_path)
     ("network", "rate"), [(DenseConfig(8, (8,)), 0.04), (KpConfig(32, (8,)), 0.005), (LiteConfig((4, 2, 8)), 0.02)]
 )
 def test_a_kind_is_trained_at_the_rate_that_suits_it(options, records, tmp_path, network, rate):
-    run = ValueRun(options(records, tmp_path / "run", network=network, max_steps=2))
+    run = value_run(options(records, tmp_path / "run", network=network, max_steps=2))
     run.train()
-    assert run.optimiser.param_groups[0]["lr"] == rate  # of the second step, the highest
+    assert run.learner.optimiser.param_groups[0]["lr"] == rate  # of the second step, the highest
 
 
 def test_a_resumed_run_keeps_the_rate_that_it_began_with(options, records, tmp_path):
@@ -440,14 +441,13 @@ def test_a_resumed_run_keeps_the_rate_that_it_began_with(options, records, tmp_p
     told = load_state(run.output / "state.safetensors")[1]["options"]
     for recorded in (None, 0.02):
         change_state(run.output, options=told | {"optimiser": told["optimiser"] | {"learning_rate": recorded}})
-        resumed = ValueRun(dataclasses.replace(run, resume=True))
+        resumed = value_run(dataclasses.replace(run, resume=True))
         assert highest_rate(resumed.options.optimiser) == 0.02
-        resumed.folder.release()
         other = dataclasses.replace(run, resume=True, optimiser=OptimiserConfig(learning_rate=0.04))
         with pytest.raises(ValueError, match=r"begun with learning_rate 0\.02, not 0\.04; resume it with that"):
-            ValueRun(other)
+            value_run(other)
         same = dataclasses.replace(other, optimiser=OptimiserConfig(learning_rate=0.02))
-        ValueRun(same).folder.release()
+        value_run(same).folder.release()
 
 
 def test_a_broken_tensorboard_costs_its_own_log_alone(options, records, tmp_path, monkeypatch, capfd):
@@ -456,8 +456,8 @@ def test_a_broken_tensorboard_costs_its_own_log_alone(options, records, tmp_path
             raise TypeError("Descriptors cannot be created directly.\nIf this call came")
 
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", Broken())
-    assert train_value(options(records, tmp_path / "run", max_steps=2))["step"] == 2
-    assert [line["step"] for line in read_log(tmp_path / "run" / "log.jsonl")] == [0]
+    assert train_value(options(records, tmp_path / "run", max_steps=2)).step == 2
+    assert [line.step for line in read_log(tmp_path / "run")] == [0]
     told = "warning: no log for TensorBoard, which does not start: TypeError: Descriptors cannot be created"
     assert told in capfd.readouterr().err
 
@@ -469,7 +469,7 @@ def test_records_may_lie_where_no_utf8_leads(options, records, tmp_path):
     folder.mkdir()
     data = Path(shutil.copy(records, folder))
     train_value(options(data, tmp_path / "run", max_steps=1))
-    assert train_value(options(data, tmp_path / "run", resume=True))["step"] == 33
+    assert train_value(options(data, tmp_path / "run", resume=True)).step == 33
     assert json.loads((tmp_path / "run" / "made.json").read_text(encoding="utf-8"))["data"][0]["path"] == str(data)
     with pytest.raises(ValueError, match="path must be valid UTF-8; rename"):
         train_value(options(data, folder / "run"))

@@ -21,7 +21,7 @@ from search.rules.movegen import is_legal
 from search.rules.sfen import move_from_usi, position_from_sfen
 from search.score import score_of_rate
 from search.usi.streams import MAX_LINE
-from tests.usi_session import InProcess
+from tests.usi_session import PATIENCE, InProcess
 
 MATED = "position sfen 8k/8G/8G/9/9/9/9/9/K8 w - 1"
 DECLARABLE = "position sfen +P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG 200"
@@ -319,9 +319,11 @@ def test_a_missing_or_damaged_network_is_named_and_the_engine_lives_on(session, 
         said = session.send(f"setoption name EvalFile value {path}").words()
         assert path in said
         assert "or to default" in said
-        # The message is not repeated with every move, but `isready` tries the file again.
+        # The message is not repeated with every move, but `isready` tries the file again and refuses to play.
         assert session.send("position startpos", "go depth 2").until("bestmove")[0].startswith("info depth")
-        assert path in "\n".join(session.send("isready").until("readyok"))
+        lines = session.send("isready").settle()
+        assert "readyok" not in lines
+        assert sum(path in line for line in lines) == 2  # `settle` asks again
     from search.evaluation.material import material_network
 
     save_network(material_network(), damaged)
@@ -369,11 +371,11 @@ def test_an_empty_line_tells_a_waiting_gui_that_it_compiles(monkeypatch):
     session = InProcess()
     ready = session.usi._ready_engine
 
-    def slowly():
+    def slowly(reporting=True):
         end = time.monotonic() + 60
         while session.transcript.count("< ") < 2 and time.monotonic() < end:
             time.sleep(0.01)
-        return ready()
+        return ready(reporting)
 
     monkeypatch.setattr(session.usi, "_ready_engine", slowly)
     lines = session.send("setoption name USI_Hash value 1", "isready").until("readyok")
@@ -381,16 +383,47 @@ def test_an_empty_line_tells_a_waiting_gui_that_it_compiles(monkeypatch):
     assert lines[-1] == "readyok"
 
 
-def test_a_network_that_cannot_be_loaded_at_all_still_gets_readyok(monkeypatch):
-    session = InProcess()
+def test_an_engine_that_cannot_be_made_is_not_ready_and_says_why_once(monkeypatch):
+    session, ended = InProcess(), []
 
-    def broken():
+    def broken(*_):
         raise ImportError("no module named numba")
 
-    monkeypatch.setattr(session.usi, "_ready_engine", broken)
-    assert "no module named numba" in "\n".join(session.send("isready").until("readyok"))
-    assert "no module named numba" in session.send("position startpos").words()
-    assert session.send("go depth 1").until("bestmove")[-1] == "bestmove resign"
+    monkeypatch.setattr(session.usi._adapter, "make", broken)
+    monkeypatch.setattr(session.usi, "_give_up", lambda: ended.append(session.transcript[-1]))
+    session.send("isready").until("info string Error! no module named numba")
+    assert session.send("hello").waiting()[0].startswith("info string unknown command")
+    assert "no module named numba" in ended[0]  # GUIs show the last line of a process that ends
+    assert session.send("position startpos").words().count("no module named numba") == 1
+    assert session.send("go depth 1").until("bestmove") == ["bestmove resign"]
+
+
+def test_a_network_that_cannot_be_read_is_refused_when_the_gui_asks(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "liteshogi"],
+        input="setoption name EvalFile value typo.bin\nisready\nposition startpos\ngo depth 3\n",
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("info string Error! EvalFile: typo.bin: ")
+    assert str(tmp_path) in last
+    assert "bestmove" not in done.stdout
+    assert done.stdout.count("typo.bin") == 1
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", ["eval", "d", "side", "moves"])
+def test_after_a_refused_position_nothing_is_answered_for_the_one_before(session, command):
+    session.send("position startpos moves 7g7f", "position startpos moves 7g7f 7g7f").waiting()
+    (line,) = session.send(command).waiting()
+    assert line.startswith("info string no position")
+    assert "7g7f" in line
+    session.send("position startpos", command)
+    assert not session.words()
 
 
 def test_unknown_and_monstrous_lines(session):

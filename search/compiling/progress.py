@@ -1,0 +1,150 @@
+"""Progress of a first start: how much of the engine is compiled, and about how long the rest takes.
+
+`compile_times.json` has the CPU seconds that each function took to compile on one machine (`release/compile_times.py`
+measures them). The seconds left are those of the functions still missing, times the ratio of the time spent here to
+the table's seconds of what was compiled here.
+
+Imports nothing that compiles.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from search.compiling.cache_directory import report
+from search.system.threads import started
+
+TABLE = Path(__file__).with_name("compile_times.json")
+REPORT_SECONDS = 5.0
+"""Interval of reports."""
+QUIET_SECONDS = 2.0
+"""Compiling that takes no longer is not reported on a terminal, and a pause of this length ends it."""
+PRIOR_SECONDS = 2.0
+"""Weight of the assumption that this machine is as fast as the one that was measured."""
+
+
+@functools.cache
+def compile_times() -> dict[str, dict[str, float]]:
+    """CPU seconds by function, of each part of a first start; empty if the table is missing."""
+    try:
+        found: dict[str, dict[str, float]] = json.loads(TABLE.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+class CompileProgress:
+    """Progress of compiling in this process. One thread compiles at a time; any thread may ask for the state."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.watched = False
+        """Whether somebody asks for `state`; otherwise a thread reports it."""
+        self.seconds: dict[str, float] = {}
+        """CPU seconds of the functions compiled here, without those that they call."""
+        self._clock = clock
+        self._expected: Mapping[str, float] = {}
+        self._beside = 0.0
+        self._depth = 0
+        self._stack: list[str] = []
+        """The functions being compiled, the innermost last."""
+        self._since = 0.0, 0.0
+        """Wall and CPU time at which the innermost one's time began to count."""
+        self._spent: dict[str, float] = {}
+        """Wall seconds, as `seconds`."""
+        self._present: set[str] = set()
+        self._begun: float | None = None
+        self._changed = 0.0
+        self._watch: threading.Thread | None = None
+
+    def expect(self, *parts: str, beside: str = "") -> None:
+        """Announce that parts of `compile_times` are needed, and a part that another process compiles meanwhile."""
+        times = compile_times()
+        self._expected = {name: seconds for part in parts for name, seconds in times.get(part, {}).items()}
+        self._beside = sum(times.get(beside, {}).values())
+
+    @contextlib.contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Compile something inside, or wait for another process that does."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            self._changed = self._clock()
+            if not self._depth:
+                self._stack.clear()
+
+    def begin(self, name: str) -> None:
+        """A function is missing and is compiled now; `name` has its module."""
+        self._note_time()
+        if self._begun is None:
+            self._begun = self._clock()
+        if not self._expected and name in (search := compile_times().get("search", {})):
+            self._expected = search
+        self._stack.append(name)
+        if not self.watched and (self._watch is None or not self._watch.is_alive()):
+            self._watch = started(threading.Thread(target=self._report, daemon=True))
+
+    def end(self, name: str) -> None:
+        """The function is compiled."""
+        self._note_time()
+        self._present.add(name)
+        if self._stack:
+            self._stack.pop()
+
+    def load(self, name: str) -> None:
+        """The function was found in the cache."""
+        self._present.add(name)
+
+    def _note_time(self) -> None:
+        """Add the time since the last change to the function that was being compiled."""
+        wall, cpu = self._clock(), time.thread_time()
+        if self._stack:
+            name = self._stack[-1]
+            self._spent[name] = self._spent.get(name, 0.0) + wall - self._since[0]
+            self.seconds[name] = self.seconds.get(name, 0.0) + cpu - self._since[1]
+        self._since = wall, cpu
+        self._changed = wall
+
+    def seconds_left(self) -> float | None:
+        """About how many seconds the rest takes; None if that is unknown."""
+        if not self._expected or self._begun is None:
+            return None
+        table, now = self._expected, self._clock()
+        present, spent = set(self._present), dict(self._spent)
+        missing = sum(seconds for name, seconds in table.items() if name not in present)
+        done = [name for name in spent if name in present and name in table]
+        wall, seconds = sum(spent[name] for name in done), sum(table[name] for name in done)
+        pace = (wall + PRIOR_SECONDS) / (seconds + PRIOR_SECONDS)
+        current = self._stack[-1] if self._stack else ""
+        weight = table.get(current, 0.0) if current not in present else 0.0
+        since = now - self._since[0] if weight else 0.0
+        if weight:  # it is not done yet, which bounds the pace from below
+            pace = max(pace, (wall + since) / (seconds + weight))
+        left = max(missing * pace - since, (missing - weight) * pace)
+        return max(left, self._beside * pace - (now - self._begun), 1.0)
+
+    def state(self) -> str | None:
+        """The state for a user in one line; None if nothing is being compiled."""
+        if self._begun is None or (not self._depth and self._clock() - self._changed > QUIET_SECONDS):
+            return None
+        left = self.seconds_left()
+        if left is None:
+            return f"compiling for this CPU, only once: {self._clock() - self._begun:.0f} s so far"
+        return f"compiling for this CPU, only once: about {left:.0f} s left"
+
+    def _report(self) -> None:
+        time.sleep(QUIET_SECONDS)
+        while not self.watched and (text := self.state()) is not None:
+            report(text)
+            time.sleep(REPORT_SECONDS)
+
+
+PROGRESS = CompileProgress()
+"""The progress of this process."""
