@@ -21,8 +21,8 @@ Configuration = Annotated[
 def configured(command: type, words: list[str], kind: str) -> Any:
     """Return the command that the file after `--config` in `words` describes; None without that option.
 
-    The file is a run's run.json, or a JSON object of options by their names on the command line, and `data`. Every
-    option may be omitted. If it has a `kind`, it must be this one. Raises OSError or ValueError.
+    The file is a run's run.json, or a JSON object of options by their names on the command line or in Python, and
+    `data`. Every option may be omitted. If it has a `kind`, it must be this one. Raises OSError or ValueError.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--config", type=Path)
@@ -45,10 +45,10 @@ def read_configuration(path: Path) -> dict[str, Any]:
         parts = [part for part in (options.get("options"), options.get("goal")) if isinstance(part, dict)]
         if len(parts) < 2:
             raise ValueError(f"{path}: not the options of a run: it has no options and goal")
-        options = {name.rstrip("_").replace("_", "-"): value for part in parts for name, value in part.items()}
+        options = {name: value for part in parts for name, value in part.items()}
     if "config" in options:
         raise ValueError(f"{path}: config: a file of options cannot name another; put all options into one file")
-    return options
+    return {name.rstrip("_").replace("_", "-"): value for name, value in options.items()}
 
 
 def described(command: type, options: dict[str, Any], path: Path, kind: str) -> Any:
