@@ -1,17 +1,18 @@
-"""The whole road in a few minutes, from a sample of games to a game that the trained net plays.
+"""A demonstration of every stage in a few minutes, from a sample of games to a game that the trained network plays.
 
-From the packaged sample of games it makes positions as a search meets them, labelled by the default network, and trains
-the source's (16, 4, 32) network on them; tests it on held-out games beside material and its teacher, folds and
-quantises it, searches a middle-game position with it, and lets it play its teacher.
-Under the output directory it leaves the networks, one picture (training curves, calibration) and the game as KIF.
+It makes positions like those that a search evaluates from the sample games, labels them with the default network, and
+trains a (16, 4, 32) lite network on them. It tests that network on held-out games beside material and the default,
+folds and quantises it, searches a middle-game position with it, and plays it against the default.
+The output folder holds the networks, a picture (training curves, calibration) and the game as KIF.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from experiments.drawing.pictures import draw_training
 from experiments.factory.expand import Mixture
@@ -20,7 +21,6 @@ from experiments.games.played_game import ending_in_english, play_game, result_i
 from export.fold import fold_file
 from lite.datasets.description import SHARD
 from lite.datasets.provenance import digest_of
-from lite.notation.game import Game
 from lite.notation.kif_writer import kif_text
 from lite.records.formats import HCPE
 from lite.run_folder import RECORD, RESULTS, RunRecord, find_run
@@ -28,6 +28,7 @@ from lite.training.checkpoint import json_safe
 from lite.training.folder import RunFolder
 from lite.training.log import read_log
 from lite.training.options import ValueTraining
+from lite.training.plan import plan_training
 from lite.training.testing import judge_net
 from lite.training.train import train_value
 from search.alphabeta.engine import AlphaBetaEngine
@@ -35,15 +36,51 @@ from search.evaluation.network_file import load_network
 from search.system.bounds import check_number
 from search.system.files import write_atomically
 from search.system.folder_lock import FolderLock
-from search.system.metadata import parse_json
+from search.system.options import OptionError
 
 SAMPLE = Path(__file__).parent / "sample"
 MIDDLE_GAME = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
 
 
-def walk_the_road(output: Path, epochs: int, nodes: int) -> dict[str, Any]:
-    """Do all of it in the directory `output`; the figures. What is done is told on standard error. ValueError in words
-    for epochs or nodes below 1, and where what lies there was not made by a demo."""
+@dataclass(frozen=True)
+class Found:
+    """A search of the middle-game position."""
+
+    depth: int
+    nodes: int
+    pv: tuple[str, ...]
+    """The principal variation, as USI moves."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """The game against the default network."""
+
+    moves: int
+    result: str
+    ending: str
+
+
+@dataclass(frozen=True)
+class DemoReport:
+    """Figures of a demonstration."""
+
+    positions: int
+    """Positions that were made and learnt from."""
+    accuracy: Mapping[str, float]
+    """Accuracy on the held-out games: of the new network (`demo`), of the default one, of material."""
+    game: Played
+    search: Found
+    files: tuple[str, ...]
+    """Files and folders in the output folder."""
+    seconds: float
+
+
+def run_demo(output: Path, epochs: int, nodes: int) -> DemoReport:
+    """Run every stage in the folder `output`, and report each on standard error.
+
+    Raises OptionError for epochs or nodes below 1, and for a folder with positions or a run of other origin.
+    """
     check_number("epochs", epochs)
     check_number("nodes", nodes)
     begun = time.perf_counter()
@@ -61,9 +98,7 @@ def walk_the_road(output: Path, epochs: int, nodes: int) -> dict[str, Any]:
         overwrite=True,
     )
     _make_room(expansion, training)
-    _say(
-        "1. Make positions of the sample games, as a search meets them, and ask the default network what they are worth"
-    )
+    _say("1. Make positions of the sample games like those that a search evaluates, labelled by the default network")
     made = expand(expansion)
 
     _say(f"   {made.count('positions'):,} positions in {positions}/")
@@ -72,11 +107,11 @@ def walk_the_road(output: Path, epochs: int, nodes: int) -> dict[str, Any]:
     train_value(training)
 
     _say("\n3. Test it on games that it has not seen")
-    reports = {"demo": judge_net(str(run), (valid,)), "default": judge_net("default", (valid,))}
-    accuracy = {name: report["accuracy"] for name, report in reports.items()}
-    accuracy["material"] = reports["demo"]["material_accuracy"]
+    reports = {"demo": judge_net(str(run), (valid,)).report, "default": judge_net("default", (valid,)).report}
+    accuracy = {name: report.accuracy or 0.0 for name, report in reports.items()}
+    accuracy["material"] = reports["demo"].material_accuracy or 0.0
     for name in ("material", "demo", "default"):
-        _say(f"   {name:9s} {100 * accuracy[name]:.2f} % of {reports['demo']['positions']:,} positions")
+        _say(f"   {name:9s} {100 * accuracy[name]:.2f} % of {reports['demo'].positions:,} positions")
 
     _say("\n4. Fold it into table rows and a small integer network")
     folded = output / "demo.safetensors"
@@ -93,29 +128,33 @@ def walk_the_road(output: Path, epochs: int, nodes: int) -> dict[str, Any]:
     game = play_game(players, ("demo", "default"), nodes=nodes, progress=_move_line)
     _say(f"   {ending_in_english(game)} after {len(game.moves)} moves: {result_in_english(game)}")
     write_atomically(output / "game.kifu", kif_text(game).encode())
-    draw_training(read_log(run / "log.jsonl"), reports, accuracy, output / "demo.png")
-    return {
-        "positions": made.count("positions"),
-        "accuracy": accuracy,
-        "game": _summary(game),
-        "search": {"depth": analysis.depth, "nodes": analysis.nodes, "pv": list(analysis.pv)},
-        "files": ["demo.png", "game.kifu", "demo.safetensors", "positions/", "run/"],
-        "seconds": round(time.perf_counter() - begun, 1),
-    }
+    draw_training(read_log(run), reports, accuracy, output / "demo.png")
+    return DemoReport(
+        int(made.count("positions")),
+        accuracy,
+        Played(len(game.moves), result_in_english(game), ending_in_english(game)),
+        Found(analysis.depth, analysis.nodes, tuple(analysis.pv)),
+        ("demo.png", "game.kifu", "demo.safetensors", "positions/", "run/"),
+        round(time.perf_counter() - begun, 1),
+    )
 
 
 def _make_room(expansion: Expansion, training: ValueTraining) -> None:
-    """Remove the positions of an earlier demo, whose run the training replaces, and nothing that lies beside them.
+    """Remove the positions of an earlier demonstration, whose run the training replaces, and no other files.
 
-    ValueError where other positions or another run are there, of which everything stays."""
-    positions, run = expansion.output, RunFolder(training.output)
+    Raises OptionError, and removes nothing, if other positions or another run are there."""
+    positions, run, output = expansion.output, RunFolder(training.output), expansion.output.parent
     kept = find_run(positions)
     for place, is_others in (
         (positions, kept is not None and not _are_demos(kept, expansion)),
         (run.path, run.files() and not _is_demos(run, training)),
     ):
         if is_others:
-            raise ValueError(f"{place}: was not made by this demo, which would replace it; choose another -o")
+            raise OptionError(
+                f"`output` {output}: {place.name} in it was not made by this demo, which would replace it; choose "
+                "another folder",
+                "output",
+            )
     if kept is not None:
         with FolderLock(positions):
             shards = positions.glob(f"{SHARD}*.{HCPE}*")
@@ -126,20 +165,20 @@ def _make_room(expansion: Expansion, training: ValueTraining) -> None:
 def _are_demos(kept: RunRecord, expansion: Expansion) -> bool:
     """Return whether a run is what the expansion makes, by whatever network."""
     sources = [source.sha256 for source in kept.sources]
-    told = json_safe(expansion.deciding())
-    return kept.verb == "expand" and kept.options == told and sources == [*map(digest_of, expansion.data)]
+    options = json_safe(expansion.deciding())
+    return kept.verb == "expand" and kept.options == options and sources == [*map(digest_of, expansion.data)]
 
 
 def _is_demos(run: RunFolder, training: ValueTraining) -> bool:
-    """Whether a run has the training's options, its epochs aside, and its data."""
+    """Return whether a run has the training's data and its options but for the epochs."""
     try:
-        found = parse_json(run.configuration.read_text(encoding="utf-8"))
-        learnt_from = [Path(path).resolve() for path in found["data"]]
-    except (OSError, ValueError, TypeError, KeyError):
+        found, plan = find_run(run.path), plan_training(training, None)
+    except (OSError, ValueError):
         return False
-    free = ("epochs", "data", "valid", "output")
-    same = all(found.get(name) == value for name, value in training.configuration().items() if name not in free)
-    return same and learnt_from == [path.resolve() for path in training.data]
+    if found is None:
+        return False
+    same = json_safe(plan.options) == found.options and found.verb == plan.verb
+    return same and [one.sha256 for one in found.sources] == [one.sha256 for one in plan.sources]
 
 
 def _say(text: str) -> None:
@@ -147,7 +186,7 @@ def _say(text: str) -> None:
 
 
 MOVES_A_LINE = 20
-"""Elsewhere than on a terminal, where a line is redrawn, every so many moves have one."""
+"""Moves between two lines of progress where standard error is not a terminal."""
 
 
 def _move_line(number: int, move: str, score: str) -> None:
@@ -155,7 +194,3 @@ def _move_line(number: int, move: str, score: str) -> None:
         print(f"\r   move {number}: {move} ({score})        ", end="", file=sys.stderr, flush=True)
     elif number % MOVES_A_LINE == 0:
         print(f"   move {number}: {move} ({score})", file=sys.stderr, flush=True)
-
-
-def _summary(game: Game) -> dict[str, Any]:
-    return {"moves": len(game.moves), "result": result_in_english(game), "ending": ending_in_english(game)}

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -132,14 +132,28 @@ def nearest_fv_scale(net: EvalNetwork) -> int:
     return min(max(round(net.output_divisor / (net.logit_per_output * net.cp_per_logit)), 1), LARGEST_FV_SCALE)
 
 
+@dataclass(frozen=True)
+class ImportedNetwork:
+    """An nn.bin that was written as a network file."""
+
+    architecture: str
+    """YaneuraOu's name of it."""
+    fv_scale: int
+    """Divisor of the output."""
+    sha256: str
+    """Digest of the nn.bin."""
+    bytes: int
+    """Size of the network file."""
+
+
 def import_nnue(
     source: Path,
     output: Path,
     fv_scale: int | None = None,
     overwrite: bool = False,
     architecture: str | None = None,
-) -> dict[str, Any]:
-    """Write an nn.bin of YaneuraOu as a network file; {architecture, fv_scale, sha256, bytes}.
+) -> ImportedNetwork:
+    """Write an nn.bin of YaneuraOu as a network file.
 
     fv_scale: divisor of its output; default what the file's text says, else 16. overwrite: whether an existing file is
     replaced. architecture: YaneuraOu's name of the network, for a file that does not settle it. Raises OSError,
@@ -152,9 +166,4 @@ def import_nnue(
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     net.provenance[PROVENANCE] |= {"file": source.name, "sha256": digest}
     save_network(net, output)
-    return {
-        "architecture": str(nnue_architecture(net)),
-        "fv_scale": net.output_divisor,
-        "sha256": digest,
-        "bytes": output.stat().st_size,
-    }
+    return ImportedNetwork(str(nnue_architecture(net)), net.output_divisor, digest, output.stat().st_size)

@@ -1,9 +1,9 @@
-"""From a trained NNUE to the integers of an `nn.bin`, at that format's own scales.
+"""Quantisation of a trained NNUE to the integers of an `nn.bin`, at that format's own scales.
 
-Rows and activations count 127 to one, weights of hidden layers 64 to one, so a sum has 8128 to one and a shift of six
-bits gives activations again. The output has 9600 to one logit (`lite.networks.nnue.OUTPUT_SCALE`), so that YaneuraOu
-shows a value of 600 for it. Training keeps the weights where int8 holds them: nothing is cut off here, only rounded.
-Shifts round down, so half a step is put into the biases.
+Rows and activations have 127 units to one, weights of hidden layers 64, so a sum has 8128 units and a shift of six bits
+gives activations again. The output has 9600 units to one logit (`lite.networks.nnue.OUTPUT_SCALE`), so that YaneuraOu
+shows a value of 600 for it. Training keeps the weights within int8: nothing is clipped here, only rounded. Shifts round
+down, so half a step is added to the biases.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from search.score import CP_PER_LOGIT
 def quantise_nnue(
     folded: FoldedNetwork, cp_per_logit: float = CP_PER_LOGIT, provenance: dict[str, Any] | None = None
 ) -> EvalNetwork:
-    """The network in integers. Raises ValueError in words where these would overflow."""
+    """Return the network in integers. Raises ValueError if these would overflow."""
     largest = float(max(folded.largest_sums().max(), np.abs(folded.rows).max(), np.abs(folded.bias).max()))
     if largest * ACTIVATION_SCALE + ROUNDING > INT16:
         raise ValueError(
-            f"overflow: a position's sum can reach {largest:.0f}, and int16 rows at {ACTIVATION_SCALE} to one hold "
-            f"{INT16 / ACTIVATION_SCALE:.0f}; train with more --weight-decay"
+            f"overflow: a position's sum can reach {largest:.0f}, and int16 sums of {ACTIVATION_SCALE} units to one "
+            f"hold {INT16 / ACTIVATION_SCALE:.0f}; train with more weight decay"
         )
     layers = []
     for number, (weight, bias) in enumerate(folded.layers, 1):
         last = number == len(folded.layers)
-        unit = OUTPUT_SCALE if last else ACTIVATION_SCALE * WEIGHT_SCALE  # of the layer's sums
+        unit = OUTPUT_SCALE if last else ACTIVATION_SCALE * WEIGHT_SCALE  # units of the layer's sums
         integer = np.rint(weight * (unit / ACTIVATION_SCALE))
         constant = np.rint(bias * unit) + (0 if last else 1 << SHIFT - 1)
         if np.abs(integer).max() > WEIGHT_LIMIT:

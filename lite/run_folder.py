@@ -157,7 +157,8 @@ class RunRecord:
 
     def provenance(self) -> dict[str, Any]:
         """Return what data and networks made from this run carry with them: all that tells nothing of this disk."""
-        return _as_json(self, without=("arguments", "files", "state", "products"))
+        carried: dict[str, Any] = json.loads(json_bytes(_as_json(self, ("arguments", "files", "state", "products"))))
+        return carried
 
 
 class Line:

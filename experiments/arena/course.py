@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.arena.process import GAMES
-from experiments.arena.results import FIRST, SECOND
-from experiments.arena.results import read_games as read_arena_games
+from experiments.arena.results import FIRST, SECOND, read_arena_games
 from search.score import win_rate
 
 EVERY = 10
@@ -74,7 +73,7 @@ def read_course(arena: Path) -> list[Moment]:
 
 
 def _read_games(arena: Path) -> list[tuple[bool, list[int | None]]]:
-    """Return, for each game of `results.read_games`, whether its first player begins, and the mover's score of each
+    """Return, for each game of `read_arena_games`, whether its first player begins, and the mover's score of each
     move."""
     database = arena / GAMES / "game.db"
     try:

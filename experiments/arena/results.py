@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.arena.process import GAMES, LOG
-from lite.run_folder import Line
+from lite.run_folder import Line, read_lines
 
 FIRST, SECOND = "first", "second"
 """Names of a match's engines in ShogiArena's files; readers see other names."""
@@ -43,7 +43,7 @@ class ArenaGame(Line, kind="game"):
     """Seats of both players, in the order of `seat_names`."""
 
 
-def read_games(arena: Path) -> list[ArenaGame]:
+def read_arena_games(arena: Path) -> list[ArenaGame]:
     """Return the games in ShogiArena's folder that were played or failed, in order; none before the first has ended."""
     database, schedule = arena / GAMES / "game.db", arena / GAMES / "schedule.json"
     if not database.is_file() or not schedule.is_file():
@@ -70,6 +70,11 @@ def read_games(arena: Path) -> list[ArenaGame]:
             continue  # by an interrupt: it will be played
         games.append(ArenaGame(game, pairs.get(game) or game, points, ending, (first, second)))
     return games
+
+
+def recorded_games(folder: Path) -> list[ArenaGame]:
+    """Return the games that a run folder has recorded, the last result of each. Raises as `read_lines`."""
+    return list({line.game: line for line in read_lines(folder, ArenaGame)}.values())
 
 
 def _read_schedule(path: Path) -> tuple[dict[str, str], list[str]]:

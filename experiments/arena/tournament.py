@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.arena.process import ARENA, GAMES, LOG, check_arena, run_arena, write_inputs
-from experiments.arena.results import ArenaGame, read_failure, read_games, read_mishaps, seat_names
+from experiments.arena.results import ArenaGame, read_arena_games, read_failure, read_mishaps, seat_names
 from experiments.games.openings import read_openings
 from experiments.jobs.progress import Progress
 from experiments.usi_client.engines import OURS, Engine, ask_engine, engine_command
@@ -140,7 +140,7 @@ def play_engines(
                 run_arena(arena, "run", "tournament", str(arena / "match.yaml"), watch=watch)
             finally:
                 record.add_new()
-        games = read_games(arena)
+        games = read_arena_games(arena)
         run.update({"games": len(games)})
         remarks = _remarks(arena, games, names, total)
         remarks += write_games(arena / GAMES / "game.db", rules.output / "kif", names)
@@ -181,7 +181,7 @@ class _Record:
 
     def add_new(self) -> None:
         """Add games that have ended since the last call, or that have another result since they failed."""
-        for game in read_games(self._arena):
+        for game in read_arena_games(self._arena):
             if self._known.get(game.game) != game:
                 self._run.append(game)
                 self._known[game.game] = game

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from experiments.drawing.figure import AS_TYPED, write_figure
+from lite.training.log import EpochTest, Steps, TrainingLine, lines_of
+from lite.training.metrics import Report
 from search.alphabeta.parameters import Parameter
 
 COLOURS = {"demo": "#1f6fb4", "default": "#c8553d", "material": "#7a7a7a"}
 
 
 def draw_training(
-    log: list[dict[str, Any]], reports: dict[str, dict[str, Any]], accuracy: dict[str, float], path: Path
+    log: Sequence[TrainingLine], reports: Mapping[str, Report], accuracy: dict[str, float], path: Path
 ) -> None:
     """Draw a training run: loss and held-out accuracy over the steps, calibration, accuracy by ply.
 
-    `log` is the run's `log.jsonl`; `reports` are those of `lite.training.metrics` by network name, the run's own being
+    `log` holds the run's lines; `reports` are those of `lite.training.metrics` by network name, the run's own being
     "demo".
     """
     import matplotlib
@@ -26,14 +28,14 @@ def draw_training(
     from matplotlib import pyplot
 
     figure, ((curves, held_out), (calibration, by_ply)) = pyplot.subplots(2, 2, figsize=(11, 8))
-    steps = [line for line in log if line["kind"] == "train"]
-    curves.plot([line["step"] for line in steps], [line["loss"] for line in steps], color=COLOURS["demo"], lw=1)
+    steps = lines_of(Steps, log)
+    curves.plot([line.step for line in steps], [line.loss for line in steps], color=COLOURS["demo"], lw=1)
     curves.set(title="Training loss", xlabel="step", ylabel="cross entropy with the blended target")
 
-    tested = [line for line in log if line["kind"] == "valid"]
+    tested = lines_of(EpochTest, log)
     held_out.plot(
-        [line["step"] for line in tested],
-        [100 * line["accuracy"] for line in tested],
+        [line.step for line in tested],
+        [100 * (line.report.accuracy or 0) for line in tested],
         marker="o",
         color=COLOURS["demo"],
         label="while training",
@@ -47,17 +49,17 @@ def draw_training(
 
     calibration.plot([0, 1], [0, 1], color="#bbbbbb", lw=1)
     for name, report in reports.items():
-        bins = report["calibration"]
-        predicted, actual = [b["predicted"] for b in bins], [b["actual"] for b in bins]
+        bins = report.calibration
+        predicted, actual = [b.predicted for b in bins], [b.actual for b in bins]
         calibration.plot(predicted, actual, marker="o", color=COLOURS.get(name), label=name)
     calibration.set(title="Calibration", xlabel="predicted win rate", ylabel="actual result", xlim=(0, 1), ylim=(0, 1))
     calibration.legend(fontsize=8)
 
     for name, report in reports.items():
-        bands = report["by_ply"]
+        bands = report.by_ply
         by_ply.plot(
-            [band["band"].removeprefix("ply ") for band in bands],
-            [100 * band["accuracy"] if band["accuracy"] is not None else float("nan") for band in bands],
+            [band.band.removeprefix("ply ") for band in bands],
+            [100 * band.accuracy if band.accuracy is not None else float("nan") for band in bands],
             marker="o",
             color=COLOURS.get(name),
             label=name,
@@ -98,46 +100,6 @@ def draw_tuning(history: list[dict[str, float]], games: int, parameters: Sequenc
     axes.axhline(0, color="#888888", lw=1, zorder=0)
     axes.set(title="Tuned parameters of the search", xlabel="games", ylabel="steps from the default")
     axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
-    write_figure(figure, path)
-
-
-def draw_comparison(report: dict[str, Any], path: Path) -> None:
-    """Draw a comparison: held-out losses and accuracies after each epoch by seed, and the calibration of draws.
-
-    `report` is what `liteshogi compare --json` prints.
-    """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    shown = [("accuracy", "Value accuracy"), ("log_loss", "Value loss")]
-    if report["preset"] != "nets":
-        shown = [("policy_accuracy", "Policy accuracy"), ("policy_loss", "Policy loss"), *shown]
-    calibrated = any(any(row["calibration"]) for row in report["rows"])
-    count = len(shown) + calibrated
-    figure, axes = pyplot.subplots((count + 1) // 2, 2, figsize=(11, 4 * ((count + 1) // 2)), squeeze=False)
-    places = list(axes.flat)
-    for place, (name, title) in zip(places, shown, strict=False):
-        for number, row in enumerate(report["rows"]):
-            for seed, log in enumerate(row["log"]):
-                values = [line.get(name) for line in log]
-                label = row["variant"] if seed == 0 else None
-                place.plot(range(1, len(values) + 1), values, marker=".", color=f"C{number}", label=label)
-        place.set(title=f"{title} on held-out games", xlabel="epoch")
-        place.xaxis.get_major_locator().set_params(integer=True)
-        place.legend(fontsize=8)
-    if calibrated:
-        place = places[len(shown)]
-        for number, row in enumerate(report["rows"]):
-            for bins in filter(None, row["calibration"]):
-                predicted, actual = [b["predicted"] for b in bins], [b["actual"] for b in bins]
-                place.plot(predicted, actual, marker="o", color=f"C{number}")
-        largest = max(place.get_xlim()[1], place.get_ylim()[1])
-        place.plot([0, largest], [0, largest], color="#bbbbbb", lw=1)
-        place.set(title="Calibration of the draw head", xlabel="predicted", ylabel="share of draws")
-    for place in places[count:]:
-        place.remove()
     write_figure(figure, path)
 
 

@@ -1,1 +1,1 @@
-"""Data made by the hundred million: jobs on many cores, and folders of shards that no kill can spoil."""
+"""Data factory: self-play, relabelling and expansion on many cores, in folders of shards that survive a kill."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
-from lite.training.log import clock
+from lite.training.progress import clock
 
 TERMINAL_SECONDS = 1.0
 PLAIN_SECONDS = 30.0

@@ -1,1 +1,1 @@
-"""Yardsticks of a search that need no games: what its moves lose by a stronger engine's word, and how sound it is."""
+"""Measurements of a search without whole games: by a stronger engine's scores, and by its own consistency."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lite.run_folder import Line, RunPlan, RunWriter
+from lite.run_folder import RECORD, Line, RunPlan, RunWriter
 
 VERB = "judge answers"
 
@@ -40,20 +41,31 @@ class Answers:
     """
 
     def __init__(self, folder: Path, judge: Mapping[str, Any]) -> None:
-        self._writer: RunWriter | None = RunWriter(folder, RunPlan(VERB, conditions={"judge": judge}), "answers")
+        self._folder: Path | None = folder
+        self._plan = RunPlan(VERB, conditions={"judge": judge})
+        self._writer: RunWriter | None = None
+        self._opening = threading.Lock()
         self._known: dict[tuple[str, int], Opinion] = {}
         self.fresh: list[Answer] = []
         """Answers that this copy has no folder for."""
-        self._writer.__enter__()
+        if (folder / RECORD).exists():
+            self._open()
+
+    def _open(self) -> RunWriter:
+        """Take the folder and read its answers. It is made with the first answer, so that refused work leaves none."""
+        assert self._folder is not None
+        writer = RunWriter(self._folder, self._plan, "answers").__enter__()
         try:
-            for line in self._writer.lines(Answer):
+            for line in writer.lines(Answer):
                 self._known[line.position, line.nodes] = Opinion(line.move, line.score)
         except BaseException:
-            self.close()
+            writer.__exit__(ValueError)
             raise
+        self._writer = writer
+        return writer
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_writer": None, "_known": dict(self._known), "fresh": []}
+        return {"_folder": None, "_writer": None, "_known": dict(self._known), "fresh": []}
 
     def __len__(self) -> int:
         return len(self._known)
@@ -62,7 +74,7 @@ class Answers:
         """Leave the folder to others."""
         if self._writer is not None:
             self._writer.update({"answers": len(self)})
-            self._writer.__exit__(None, None, None)
+            self._writer.__exit__(None)
             self._writer = None
 
     def find(self, position: str, nodes: int) -> Opinion | None:
@@ -71,10 +83,11 @@ class Answers:
 
     def enter(self, answer: Answer) -> None:
         """Keep an answer; where this copy has a folder, it is on the disk when this returns. From any thread."""
-        if (answer.position, answer.nodes) in self._known:
-            return
-        if self._writer is None:
+        if self._folder is None:
             self.fresh.append(answer)
         else:
-            self._writer.append(answer)
+            with self._opening:
+                writer = self._writer or self._open()
+                if (answer.position, answer.nodes) not in self._known:
+                    writer.append(answer)
         self._known[answer.position, answer.nodes] = Opinion(answer.move, answer.score)

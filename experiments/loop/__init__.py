@@ -1,1 +1,1 @@
-"""Reinforcement: generations of a network that learns from its own games and searches, and must beat the one before."""
+"""Reinforcement: generations of a network that learns from its own games and searches."""

@@ -17,8 +17,8 @@ from experiments.loop.options import MATERIAL, Loop
 from experiments.loop.stages import Stage, Stages
 from lite.datasets.plan import plan_run
 from lite.run_folder import RunWriter
-from lite.training.log import clock
 from lite.training.options import ValueTraining
+from lite.training.progress import clock
 from search.evaluation.material import material_network
 from search.evaluation.network_file import save_network
 from search.system.options import OptionError

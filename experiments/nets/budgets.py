@@ -10,6 +10,7 @@ from experiments.drawing.markdown import markdown_table
 from experiments.nets.columns import D1, Row, elo_in_words
 from experiments.nets.games import of_most_positions
 from experiments.nets.results import Standing
+from experiments.nets.steps import PLANES
 
 BUDGETS = (25, 50, 100, 200)
 """Nanoseconds per evaluation."""
@@ -55,7 +56,7 @@ class Best:
 def best_within(rows: Sequence[Row]) -> Iterator[Best]:
     """Yield the best for each budget: of the plan's own networks that learnt from the most positions, and of those made
     elsewhere. Nanoseconds of different machines do not compare."""
-    timed = [row for row in rows if row.net.timed and row.net.size.features != "planes"]
+    timed = [row for row in rows if row.net.timed and row.net.size and row.net.size.features != PLANES]
     own = {net.key for net in of_most_positions([row.net for row in timed])}
     groups = (
         ("this plan", [row for row in timed if row.net.key in own]),

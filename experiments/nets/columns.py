@@ -124,8 +124,8 @@ def percent(value: float | None) -> str:
 
 def accuracy(row: Row) -> str:
     tested = row.net.tested
-    error = f" +- {100 * tested.accuracy_error:.2f}" if tested.accuracy_error is not None else ""
-    return "" if tested.accuracy is None else f"{100 * tested.accuracy:.2f}{error} %"
+    error = f" +- {100 * tested.report.accuracy_error:.2f}" if tested.report.accuracy_error is not None else ""
+    return "" if tested.report.accuracy is None else f"{100 * tested.report.accuracy:.2f}{error} %"
 
 
 def _timed(show: Callable[[Row], str]) -> Callable[[Row], str]:
@@ -146,24 +146,26 @@ def _reference(row: Row) -> str:
 
 
 def _shape(row: Row) -> str:
-    return f"{row.net.size.features} {'-'.join(map(str, row.net.size.shape))}"
+    size = row.net.size
+    return f"{size.features} {'-'.join(map(str, size.shape))}" if size else ""
 
 
 def _spread(row: Row, name: str) -> str:
-    return f"{100 * getattr(row.net.timed, name):.0f} %"
+    spread = getattr(row.net.timed, name)
+    return "" if spread is None else f"{100 * spread:.0f} %"
 
 
 NAME: Column = ("network", lambda row: row.title)
 D1: Column = ("d1-RMSE", lambda row: with_error(row.net.tested.d1_rmse, row.net.tested.d1_rmse_error))
 RESIDUAL: Column = ("residual", lambda row: _number(row.net.tested.residual, ".4f"))
 ACCURACY: Column = ("accuracy", accuracy)
-LOG_LOSS: Column = ("log loss", lambda row: _number(row.net.tested.log_loss, ".4f"))
+LOG_LOSS: Column = ("log loss", lambda row: _number(row.net.tested.report.log_loss, ".4f"))
 ELO_NODES: Column = ("Elo at equal nodes", lambda row: elo_in_words(row.games.get("nodes")))
 ELO_TIME: Column = ("Elo at equal time", lambda row: elo_in_words(row.games.get("time")))
 ELO_CLOCK: Column = ("Elo by the clock", lambda row: elo_in_words(row.games.get("clock")))
 SAMPLES: Column = ("million samples", lambda row: _trained(row, ".1f", "samples", 1e6))
 SECONDS: Column = ("CPU seconds", lambda row: _trained(row, ".0f", "cpu_seconds"))
-BYTES: Column = ("KB", lambda row: f"{row.net.size.bytes / 1000:,.0f}")
+BYTES: Column = ("KB", lambda row: f"{row.net.size.bytes / 1000:,.0f}" if row.net.size else "")
 NANOSECONDS: Column = ("ns per evaluation", _timed(lambda row: f"{row.net.timed.evaluation_ns:.0f}"))  # type: ignore[union-attr]
 ALL: list[Column] = [
     NAME,
@@ -174,7 +176,7 @@ ALL: list[Column] = [
     ("nodes/s", _timed(lambda row: f"{row.net.timed.nps:,}")),  # type: ignore[union-attr]
     ("spread of nodes/s", _timed(lambda row: _spread(row, "nps_spread"))),
     ("load", _timed(lambda row: _number(row.net.timed.load, ".1f"))),  # type: ignore[union-attr]
-    ("multiply-adds", lambda row: f"{row.net.size.multiply_adds:,}"),
+    ("multiply-adds", lambda row: f"{row.net.size.multiply_adds:,}" if row.net.size else ""),
     BYTES,
     D1,
     RESIDUAL,

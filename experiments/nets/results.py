@@ -54,7 +54,8 @@ class NetResult(Keyed, kind="net"):
     net: str
     """The file that plays."""
     sha256: str
-    size: Size
+    size: Size | None
+    """None: not recorded."""
     tested: Tested
     trained: Trained | None = None
     folded: Folded | None = None
@@ -84,7 +85,7 @@ class Failed(Keyed, kind="failure"):
 
 @dataclass(frozen=True)
 class Standing:
-    """A network's games; Elo and the ends of its 95 % interval, None being infinite or unknown."""
+    """A network's games, with Elo and the ends of its 95 % interval; None is infinite or unknown."""
 
     games: int
     wins: int

@@ -63,10 +63,10 @@ def _of_draw(name: str) -> Callable[[NetResult], float | None]:
 FIGURES = (
     Figure("policy accuracy", lambda net: net.tested.policy_accuracy, True),
     Figure("policy loss", lambda net: net.tested.policy_loss),
-    Figure("value accuracy", lambda net: net.tested.accuracy, True),
-    Figure("value loss", lambda net: net.tested.log_loss),
-    Figure("Brier score", lambda net: net.tested.brier),
-    Figure("calibration error", lambda net: net.tested.calibration_error),
+    Figure("value accuracy", lambda net: net.tested.report.accuracy, True),
+    Figure("value loss", lambda net: net.tested.report.log_loss),
+    Figure("Brier score", lambda net: net.tested.report.brier),
+    Figure("calibration error", lambda net: net.tested.report.calibration_error),
     Figure("d1-RMSE", lambda net: net.tested.d1_rmse),
     Figure("drawn positions", _of_draw("base_rate"), True),
     Figure("Brier score of the draw", _of_draw("brier")),
@@ -131,10 +131,10 @@ def seeds_as_markdown(rows: Sequence[Row]) -> str:
         if any(cells):
             lines.append([heading, *(cell or "-" for cell in cells)])
     text = _table(lines)
-    if bands := firsts[0].net.tested.by_ply + firsts[0].net.tested.by_score:
+    if bands := firsts[0].net.tested.report.by_ply + firsts[0].net.tested.report.by_score:
         lines = [["value accuracy", *groups], ["---"] * (1 + len(groups))]
         for number, band in enumerate(bands):
-            of = [(row.net.tested.by_ply + row.net.tested.by_score)[number].accuracy for row in firsts]
+            of = [(row.net.tested.report.by_ply + row.net.tested.report.by_score)[number].accuracy for row in firsts]
             lines.append([band.band, *("-" if one is None else f"{100 * one:.2f} %" for one in of)])
         text += "\n" + _table(lines)
     return text
@@ -155,17 +155,21 @@ def _games(by: str) -> Callable[[Row, Row], str]:
     return show
 
 
+def _count(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"
+
+
 def _ratio(row: Row, first: Row) -> str:
     return f"{row.step_us / first.step_us:.3f}" if row.step_us and first.step_us else ""
 
 
 _ONCE: tuple[tuple[str, Callable[[Row, Row], str]], ...] = (
-    ("parameters", lambda row, _: f"{row.net.trained.parameters:,}" if row.net.trained else ""),
+    ("parameters", lambda row, _: _count(row.net.trained.parameters if row.net.trained else None)),
     ("training, positions/s of one core", lambda row, _: f"{1e6 / row.step_us:,.0f}" if row.step_us else ""),
     ("training time, ratio", _ratio),
     ("evaluation, µs of one core", lambda row, _: f"{row.net.timed.evaluation_ns / 1e3:,.3f}" if row.net.timed else ""),
-    ("multiply-adds of an evaluation", lambda row, _: f"{row.net.size.multiply_adds:,}"),
-    ("bytes of weights", lambda row, _: f"{row.net.size.bytes:,}"),
+    ("multiply-adds of an evaluation", lambda row, _: _count(row.net.size.multiply_adds if row.net.size else None)),
+    ("bytes of weights", lambda row, _: _count(row.net.size.bytes if row.net.size else None)),
     ("nodes/s, playouts/s of a residual network", lambda row, _: f"{row.net.timed.nps:,}" if row.net.timed else ""),
     ("games at equal nodes, won - drawn - lost", _games("nodes")),
     ("games at equal time", _games("time")),

@@ -35,14 +35,14 @@ INFERENCE_BATCH, INFERENCES = 256, 3
 
 @dataclass(frozen=True)
 class Timed:
-    """What a network costs. A spread is the slowest less the fastest run that count, over the median."""
+    """What a network costs; None: not measured. A spread is the slowest less the fastest run, over the median."""
 
     evaluation_ns: float
     """Nanoseconds of an evaluation: of a value network an update and the layers, of a residual one per position."""
-    evaluation_spread: float
+    evaluation_spread: float | None
     nps: int
     """Nodes per second of the search's bench; of a residual network playouts per second."""
-    nps_spread: float
+    nps_spread: float | None
     agreed: bool
     """Whether both spreads are at most ALIKE."""
     runs: int
@@ -82,9 +82,9 @@ class EvaluationRun:
         from search.evaluation.bench import bench_evaluation
 
         found = bench_evaluation(self.net, Path(self.recorded) if self.recorded else None)
-        other = found["half_kp"]
-        reference = float(other["update_ns"] + other["forward_ns"])
-        return Evaluation(found["update_ns"], found["forward_ns"], found["refresh_ns"], reference)
+        reference = found.half_kp.update_ns + found.half_kp.forward_ns
+        times = found.times
+        return Evaluation(times.update_ns, times.forward_ns, times.refresh_ns, reference)
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,16 @@ class SearchRun:
     """Step: time the bench of the search with a network."""
 
     net: str
+    nodes: int
 
     def run(self) -> int:
-        from experiments.network_kinds import Kind, bench, kind_of
+        from experiments.network_kinds.kind import Kind, kind_of
+        from experiments.network_kinds.search_speed import measure_search
+        from search.alphabeta.bench import BenchResult
 
-        if kind_of(self.net) is Kind.POLICY_VALUE_ONNX:
-            return int(bench(self.net)["playouts_per_s"])
-        return int(bench(self.net, nodes=MOST_NODES)["nps"])
+        limit = None if kind_of(self.net) is Kind.POLICY_VALUE_ONNX else self.nodes
+        found = measure_search(self.net, nodes=limit)
+        return found.nps if isinstance(found, BenchResult) else found.playouts_per_s
 
 
 @dataclass(frozen=True)
@@ -148,14 +151,15 @@ class SpeedRun:
     net: str
     opponent: str
     rounds: int
+    nodes: int
 
     def run(self) -> SpeedRatio:
         players = (shlex.quote(self.net), shlex.quote(self.opponent))
-        found = measure_speeds(SpeedOptions(players, nodes=SPEED_NODES, rounds=self.rounds))
-        if found["interrupted"]:
+        found = measure_speeds(SpeedOptions(players, nodes=self.nodes, rounds=self.rounds))
+        if found.interrupted:
             raise KeyboardInterrupt
-        other = found["players"][1]  # its CPU time per node, the network's being 1
-        return SpeedRatio(float(other["ratio"]), float(other["error"] or 0.0))
+        other = found.players[1]  # its CPU time per node, the network's being 1
+        return SpeedRatio(other.ratio, other.error or 0.0)
 
 
 @dataclass(frozen=True)
@@ -219,7 +223,7 @@ def time_value_network(net: str, repeats: int, recorded: str, isolated: Isolated
     with alone(isolated):
         load = machine_load()
         found = agreeing(lambda: isolated.run(EvaluationRun(net, recorded)).result, lambda run: run.cost, repeats)
-        searches = agreeing(lambda: isolated.run(SearchRun(net)).result, lambda nps: 1 / nps, repeats)
+        searches = agreeing(lambda: isolated.run(SearchRun(net, MOST_NODES)).result, lambda nps: 1 / nps, repeats)
     parts = {
         name: statistics.median(getattr(run, name) for run in found.runs)
         for name in ("update_ns", "forward_ns", "refresh_ns", "reference_ns")
@@ -234,7 +238,7 @@ def time_residual_network(net: str, run: Path, data: Sequence[Path], repeats: in
         load = machine_load()
         step = InferenceRun(run, tuple(data))
         found = agreeing(lambda: isolated.run(step).result, lambda cost: cost, repeats)
-        searches = agreeing(lambda: isolated.run(SearchRun(net)).result, lambda nps: 1 / nps, repeats)
+        searches = agreeing(lambda: isolated.run(SearchRun(net, MOST_NODES)).result, lambda nps: 1 / nps, repeats)
     return _timed(statistics.median(found.runs), found, searches, load=load)
 
 
@@ -256,7 +260,7 @@ def speed_ratio(net: str, opponent: str, isolated: Isolated) -> SpeedRatio:
     Raises as `Isolated.run`."""
     with alone(isolated):
         for rounds in SPEED_ROUNDS:
-            found = isolated.run(SpeedRun(net, opponent, rounds)).result
+            found = isolated.run(SpeedRun(net, opponent, rounds, SPEED_NODES)).result
             if found.agrees:
                 break
     return found

@@ -1,1 +1,1 @@
-"""What runs have left behind, on one page."""
+"""One page of runs, and their verification."""

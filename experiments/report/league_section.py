@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from experiments.arena.results import recorded_games
 from experiments.elo.ratings import Meeting
 from experiments.jobs.ledger import LandedJob
 from experiments.league.in_process import Crosstable, meetings_of
 from experiments.league.league import USI_VERB, count_meetings
 from experiments.league.ratings_table import MeetingRow, PlayerRow, Standings, standings
 from experiments.report.charts import MACHINE, Chart, Row, interval, intervals
-from experiments.report.match_section import read_games
 from experiments.report.section import Run, Section, Table, origin_of
 from lite.run_folder import read_lines
 
@@ -43,7 +43,7 @@ def read_standings(run: Run) -> Standings:
 
 def _meetings(run: Run, names: Sequence[str], pairings: Sequence[tuple[int, int]]) -> list[Meeting]:
     if run.record.verb == USI_VERB:
-        return count_meetings(read_games(run.path), len(names), pairings)
+        return count_meetings(recorded_games(run.path), len(names), pairings)
     table = Crosstable(names, pairings, int(run.record.goal["games"]) // 2)
     for line in read_lines(run.path, LandedJob):
         table.see(line.job, line.counts)

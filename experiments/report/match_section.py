@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 from experiments.arena.course import read_course
 from experiments.arena.engine_match import VERB as USI_VERB
 from experiments.arena.engine_match import tally_games
 from experiments.arena.process import ARENA
-from experiments.arena.results import ArenaGame
+from experiments.arena.results import recorded_games
 from experiments.elo.sprt import Sprt
 from experiments.elo.strength import in_words
 from experiments.jobs.ledger import LandedJob
@@ -50,7 +49,7 @@ def match_section(runs: Sequence[Run]) -> Section:
     for run in runs:
         first, second = map(str, run.record.goal["players"])
         is_timed = run.record.verb == USI_VERB
-        report = tally_games(read_games(run.path)) if is_timed else read_standing(run)
+        report = tally_games(recorded_games(run.path)) if is_timed else read_standing(run)
         origin = origin_of(run)
         origins.append(origin)
         found = standing_row(report)
@@ -71,11 +70,6 @@ def match_section(runs: Sequence[Run]) -> Section:
         charts.append(lines("Course of the games", course, MOVES, RATE, "seen by"))
         about += " The course is the mean of all games; finished games count with their result."
     return Section("Matches", about, charts, [Table(head, cells)], origins)
-
-
-def read_games(folder: Path) -> list[ArenaGame]:
-    """Return the games of a run through ShogiArena, the last line of each."""
-    return list({line.game: line for line in read_lines(folder, ArenaGame)}.values())
 
 
 def read_standing(run: Run) -> StandingReport:

@@ -24,6 +24,8 @@ from experiments.report.match_section import match_section
 from experiments.report.nets_section import nets_section
 from experiments.report.page import as_page
 from experiments.report.section import UNREADABLE, Run, Section
+from experiments.report.training_section import VERBS as TRAININGS
+from experiments.report.training_section import training_section
 from experiments.report.tuning_section import tuning_section
 from experiments.tuning.tune import VERB as TUNE
 from lite.datasets.description import short_names
@@ -40,6 +42,7 @@ SECTIONS: Mapping[MakeSection, tuple[str, ...]] = {
     judged_match_section: (JUDGED_MATCH,),
     judgement_section: (JUDGED_MOVES,),
     tuning_section: (TUNE,),
+    training_section: TRAININGS,
 }
 """Sections in the order of the page, with the verbs of their runs."""
 

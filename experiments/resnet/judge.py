@@ -13,8 +13,9 @@ import torch
 from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, load_resnet
 from lite.records.decode import Batch
 from lite.records.reader import Reader, first_positions
-from lite.training.metrics import Metrics, log_losses, require_finite, require_games
+from lite.training.metrics import Metrics, Report, log_losses, no_games, require_finite
 from lite.training.targets import drawn_games, sigmoid
+from lite.training.testing import NetworkTest
 from search.puct.planes import (
     NO_LABEL,
     PLANES1,
@@ -182,8 +183,8 @@ class PolicyMetrics:
                 happened = (batch.kind_of_result & TARGET_BITS[name]) != 0
                 self._rare.setdefault(name, []).append((column[played], happened[played]))
 
-    def report(self) -> dict[str, Any]:
-        """Return policy_accuracy and policy_loss (None without known moves), and figures of the other heads."""
+    def parts(self) -> dict[str, Any]:
+        """Return policy_accuracy and policy_loss, None without known moves, and figures of draw and auxiliary heads."""
         figures: dict[str, Any] = {
             "policy_accuracy": self._hits / self._known if self._known else None,
             "policy_loss": self._policy_loss / self._known if self._known else None,
@@ -192,7 +193,11 @@ class PolicyMetrics:
             logits, happened = (np.concatenate(column) for column in zip(*parts, strict=True))
             if len(logits):  # positions without a game have no result
                 figures[name] = judge_rare(logits, happened)
-        return figures | self._value.report()
+        return figures
+
+    def value_report(self) -> Report:
+        """Return the figures of the value head."""
+        return self._value.report()
 
 
 def judge_resnet(
@@ -201,8 +206,11 @@ def judge_resnet(
     batch_size: int = 512,
     positions: int | None = None,
     precision: Precision = "float32",
-) -> dict[str, Any]:
-    """Return the report of `PolicyMetrics` on record files or their first `positions`, with refused records."""
+) -> NetworkTest:
+    """Test a policy-value network on record files or their first `positions`.
+
+    Raises OSError, or ValueError for files that cannot be used and for records without games.
+    """
     auxiliary: tuple[str, ...] = ()
     if Path(net).suffix != ".onnx":
         auxiliary = load_resnet(net)[0].network_config.auxiliary
@@ -216,5 +224,7 @@ def judge_resnet(
                 require_finite(net, outputs, done)
         metrics.add(found, batch)
         done += len(batch)
-    report = require_games(metrics.report(), data)
-    return {"net": net, "data": [str(path) for path in data]} | report | reader.refusals.figures()
+    report = metrics.value_report()
+    if not report.positions:
+        raise no_games(data)
+    return NetworkTest(net, tuple(map(str, data)), report, metrics.parts(), reader.refusals)

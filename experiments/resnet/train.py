@@ -1,10 +1,11 @@
-"""The training of the policy-value network of the comparisons, by the loop of `lite.training.run`."""
+"""Training of policy-value networks."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,32 +21,38 @@ from lite.records.formats import NO_GAME
 from lite.records.reader import Reader
 from lite.training.metrics import log_losses
 from lite.training.options import TrainingOptions
-from lite.training.run import Run
+from lite.training.run import Outcome, Run
 from lite.training.targets import drawn_games
+from lite.training.task import HeldOutFigures, Task
+from lite.workers import ALONE, Workers
 from search.puct.planes import PLANES1
 from search.rules.shogi import MIRRORED_SQUARE, SQUARES
 from search.system.options import OptionError
 
+KIND = "resnet"
+"""Name of this kind of training."""
+
 
 @dataclass(frozen=True)
 class ResnetTraining(TrainingOptions):
-    """What the training of a residual policy-value network is told."""
+    """Options of the training of a residual policy-value network."""
 
     output: Path = Path("runs/resnet")
-    """Directory of the run."""
+    """Folder of the run."""
     network: ResnetConfig = field(default_factory=ResnetConfig)
     epochs: int = 4
-    """Times that every position is seen."""
+    """Number of times that every position is seen."""
     batch_size: int = 256
-    """Positions a step."""
+    """Positions per step."""
     auxiliary_weight: float = 0.1
-    """Weight of the auxiliary targets' mean loss; policy, value and draw weigh 1."""
+    """Weight of the mean loss of the auxiliary targets; policy, value and draw have weight 1."""
     positive_weight_cap: float = 100.0
-    """An auxiliary target's positives weigh as much as they are rare, but no more than this."""
+    """Largest weight of an auxiliary target's positives, which is otherwise the inverse of their share."""
     precision: Precision = "auto"
-    """bfloat16 for the trunk and float32 for the losses, or float32 for everything; auto: what is faster here."""
+    """Numbers of the computation: float32, or bfloat16 for the trunk with float32 losses; auto means bfloat16 on GPUs
+    and on CPUs with instructions for it."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Where to train; auto: a GPU if there is one."""
+    """Device that trains; auto means a GPU if there is one."""
 
     def check(self) -> None:
         super().check()
@@ -60,7 +67,7 @@ class ResnetTraining(TrainingOptions):
 
     @property
     def kind(self) -> str:
-        return "resnet"
+        return KIND
 
     @property
     def suited_rate(self) -> float | None:
@@ -71,7 +78,7 @@ class ResnetTraining(TrainingOptions):
 
 
 def count_positives(files: tuple[Path, ...], targets: tuple[str, ...]) -> tuple[int, dict[str, int]]:
-    """How many positions of games the records hold, and how many are positives of each auxiliary target."""
+    """Return the number of positions of games, and the number of positives of each auxiliary target."""
     positions, positives = 0, dict.fromkeys(targets, 0)
     for batch in Reader(files, 8192, shuffle=False, mark_entered="entered" in targets):
         played = batch.kind_of_result & NO_GAME == 0
@@ -82,37 +89,36 @@ def count_positives(files: tuple[Path, ...], targets: tuple[str, ...]) -> tuple[
 
 
 def positive_weights(positions: int, positives: Mapping[str, int], cap: float) -> dict[str, float]:
-    """The weight of each target's positives, positions over positives up to `cap`; a target without any is left out."""
+    """Return the weight of each target's positives: positions / positives, at most `cap`.
+
+    Targets without positives are omitted.
+    """
     return {name: min(positions / count, cap) for name, count in positives.items() if count}
 
 
-def train_resnet(options: ResnetTraining) -> dict[str, Any]:
-    """Train a policy-value network; {step, steps} and the last figures of the held-out games.
-
-    Raises ValueError in words for options that make no sense.
-    """
+def train_resnet(options: ResnetTraining) -> Outcome:
+    """Train a policy-value network. Raises OSError or ValueError for options and files that cannot be used."""
     options.check()
-    return ResnetRun(options).train()
+    return Run(options, ResnetTask).train()
 
 
-class ResnetRun(Run):
+class ResnetTask(Task):
     """The training of a policy-value network."""
 
     options: ResnetTraining
-    model: PolicyValueNetwork
-    loss_version = 2  # 1 was that of the moves and results alone
+    loss_version = 2  # version 1 had only the losses of moves and results
 
-    def __init__(self, options: ResnetTraining) -> None:
+    def __init__(self, options: ResnetTraining, workers: Workers = ALONE) -> None:
         self.device = options.chosen_device()
         self.bfloat16 = uses_bfloat16(options.precision, self.device)
-        super().__init__(options)
+        super().__init__(options, workers)
 
     def untrained(self) -> PolicyValueNetwork:
         return PolicyValueNetwork(self.options.network)
 
-    def position_bytes(self, network: PolicyValueNetwork) -> int:
+    def position_bytes(self, model: PolicyValueNetwork) -> int:
         # The planes, and of each convolution its sums and its normalised sums, which the gradient needs.
-        config = network.network_config
+        config = model.network_config
         return (2 if self.bfloat16 else 4) * SQUARES * (PLANES1 + 4 * config.blocks * config.channels)
 
     def memory(self) -> int | None:
@@ -120,39 +126,50 @@ class ResnetRun(Run):
             return super().memory()
         return int(torch.cuda.get_device_properties(self.device).total_memory)
 
+    @cached_property
+    def target_weights(self) -> dict[str, float]:
+        """Weight of the positives of each auxiliary target; targets without positives in the data are left out."""
+        wanted = self.options.network.auxiliary
+        if not wanted:
+            return {}
+        positions, positives = count_positives(self.options.data, wanted)
+        weights = positive_weights(positions, positives, self.options.positive_weight_cap)
+        for name in set(wanted) - set(weights):
+            print(f"warning: no positions with {name} in the data: left out of the targets", file=sys.stderr)
+        return {name: weights[name] for name in wanted if name in weights}
+
+    @cached_property
+    def positive_weight(self) -> torch.Tensor:
+        """`target_weights` in the order of the outputs."""
+        return torch.tensor(list(self.target_weights.values()), device=self.device)
+
     def build(self) -> PolicyValueNetwork:
-        config = self.options.network
-        weights: dict[str, float] = {}
-        if config.auxiliary:
-            positions, positives = count_positives(self.options.data, config.auxiliary)
-            weights = positive_weights(positions, positives, self.options.positive_weight_cap)
-            for name in set(config.auxiliary) - set(weights):
-                print(f"warning: no positions with {name} in the data: left out of the targets", file=sys.stderr)
-            config = replace(config, auxiliary=tuple(name for name in config.auxiliary if name in weights))
-        self.positive_weight = torch.tensor([weights[name] for name in config.auxiliary], device=self.device)
-        model = PolicyValueNetwork(config)
+        model = PolicyValueNetwork(
+            replace(
+                self.options.network,
+                auxiliary=tuple(name for name in self.options.network.auxiliary if name in self.target_weights),
+            )
+        )
         return model.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
-    def read(self, files: tuple[Path, ...], shuffle: bool, **filters: Any) -> Reader:
+    def reader(self, files: tuple[Path, ...], shuffle: bool, **filters: Any) -> Reader:
         entered = "entered" in self.options.network.auxiliary
-        return super().read(files, shuffle, mark_entered=entered, read_visits=True, **filters)
+        return super().reader(files, shuffle, mark_entered=entered, read_visits=True, **filters)
 
-    def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
+    def losses(self, model: PolicyValueNetwork, batch: Batch, target: np.ndarray, step: int) -> dict[str, torch.Tensor]:
         pieces, policy = batch.pieces, policy_target(batch)
         if self.options.mirror:
-            reverse = np.random.default_rng((self.options.seed, self.step)).random(len(pieces)) < 0.5
+            reverse = np.random.default_rng((self.options.seed, step)).random(len(pieces)) < 0.5
             pieces = np.where(reverse[:, None], pieces[:, MIRRORED_SQUARE], pieces)
             policy = policy.mirrored(reverse)
         x1, x2 = plane_tensors(pieces, batch.hands, batch.in_check, self.bfloat16, self.device)
         with torch.autocast(self.device, torch.bfloat16, enabled=self.bfloat16):
-            outputs = self.model.heads(x1, x2)
+            outputs = model.heads(x1, x2)
         logs = functional.log_softmax(outputs.policy.float(), 1)
         chosen = logs[self._tensor(policy.position), self._tensor(policy.label)] * self._tensor(policy.share)
         losses = {
             "policy_loss": -chosen.sum() / max(policy.known, 1),
-            "value_loss": functional.binary_cross_entropy_with_logits(
-                outputs.value.float(), self._tensor(self.target(batch))
-            ),
+            "value_loss": functional.binary_cross_entropy_with_logits(outputs.value.float(), self._tensor(target)),
         }
         total = losses["policy_loss"] + losses["value_loss"]
         if outputs.draw is not None:
@@ -162,7 +179,7 @@ class ResnetRun(Run):
             )
             total = total + losses["draw_loss"]
         if outputs.auxiliary is not None:
-            bits = np.array([TARGET_BITS[name] for name in self.model.network_config.auxiliary], np.uint8)
+            bits = np.array([TARGET_BITS[name] for name in model.network_config.auxiliary], np.uint8)
             happened = self._tensor(((batch.kind_of_result[:, None] & bits) != 0).astype(np.float32))
             losses["auxiliary_loss"] = functional.binary_cross_entropy_with_logits(
                 outputs.auxiliary.float(), happened, self._of_games(batch)[:, None], pos_weight=self.positive_weight
@@ -177,36 +194,38 @@ class ResnetRun(Run):
     def _tensor(self, array: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(array).to(self.device)
 
-    def test(self) -> dict[str, Any]:
-        model: PolicyValueNetwork = self.average.model
+    def test(self, model: PolicyValueNetwork, batches: Iterable[tuple[Batch, np.ndarray]]) -> HeldOutFigures:
         predict = module_predictor(model, "bfloat16" if self.bfloat16 else "float32")
         metrics = PolicyMetrics(model.network_config.auxiliary)
-        of_values: list[np.ndarray] = []
-        of_policies, known = 0.0, 0
-        for batch in self.held_out_batches():
+        value_losses: list[np.ndarray] = []
+        policy_loss, known = 0.0, 0
+        for batch, target in batches:
             found, policy = predict(batch), policy_target(batch)
             metrics.add(found, batch)
             logs = functional.log_softmax(torch.from_numpy(found.policy), 1).numpy()
-            of_policies -= float((logs[policy.position, policy.label] * policy.share).sum(dtype=np.float64))
+            policy_loss -= float((logs[policy.position, policy.label] * policy.share).sum(dtype=np.float64))
             known += policy.known
-            # Epochs are compared by what the last of them learns.
-            of_values.append(log_losses(found.value, self.target(batch, self.steps - 1)))
-        report = metrics.report()
-        # Auxiliary targets are there for what the others learn beside them.
-        loss = of_policies / max(known, 1) + float(np.concatenate(of_values).mean())
-        return {"loss": loss + report.get("draw", {}).get("log_loss", 0.0)} | report
+            value_losses.append(log_losses(found.value, target))
+        parts = metrics.parts()
+        # Auxiliary targets help the others to learn, and are no aim themselves.
+        loss = policy_loss / max(known, 1) + float(np.concatenate(value_losses).mean())
+        return HeldOutFigures(loss + parts.get("draw", {}).get("log_loss", 0.0), metrics.value_report(), parts)
 
-    def in_short(self, figures: dict[str, Any]) -> str:
-        words = [f"valid loss {figures['loss']:.4f}"]
-        for head, accuracy, loss in (("policy", "policy_accuracy", "policy_loss"), ("value", "accuracy", "log_loss")):
-            if figures[accuracy] is not None:
-                words.append(f"{head} accuracy {100 * figures[accuracy]:.2f} %")
-            if figures[loss] is not None:
-                words.append(f"{head} loss {figures[loss]:.4f}")
+    def summary(self, figures: HeldOutFigures) -> str:
+        report, parts = figures.report, figures.parts
+        words = [f"valid loss {figures.loss:.4f}"]
+        for head, accuracy, loss in (
+            ("policy", parts["policy_accuracy"], parts["policy_loss"]),
+            ("value", report.accuracy, report.log_loss),
+        ):
+            if accuracy is not None:
+                words.append(f"{head} accuracy {100 * accuracy:.2f} %")
+            if loss is not None:
+                words.append(f"{head} loss {loss:.4f}")
         return "  ".join(words)
 
     def load_network(self, path: Path) -> PolicyValueNetwork:
         return load_resnet(path)[0]
 
-    def save_network(self, path: Path, provenance: dict[str, Any]) -> None:
-        save_resnet(path, self.average.model, provenance)
+    def save_network(self, path: Path, model: Any, provenance: dict[str, Any]) -> None:
+        save_resnet(path, model, provenance)

@@ -1,1 +1,1 @@
-"""The numbers of the search, tuned by games against itself."""
+"""Tuning the numbers of the search by games against itself."""

@@ -1,1 +1,1 @@
-"""Self-play as in AlphaZero: a policy-value network, searched by PUCT, makes what the next one learns from."""
+"""AlphaZero-style self-play: games of a policy-value network searched by PUCT, for training the next one."""

@@ -1,22 +1,22 @@
-"""Policy-value networks as bytes, which travel to workers wherever they are."""
+"""Policy-value networks as bytes, for workers on any machine."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
 
-from experiments.network_kinds import Kind, kind_of, network_path
+from experiments.network_kinds.kind import Kind, kind_of, network_file_of
 from search.puct.onnx_network import OnnxNetwork
 
 
 def network_bytes(net: str) -> bytes:
-    """A policy-value network as the content of an ONNX file. Raises OSError, or ValueError for another kind."""
+    """Return a policy-value network as the content of an ONNX file. Raises OSError, or ValueError for another kind."""
     kind = kind_of(net)
     if kind is Kind.POLICY_VALUE_ONNX:
         return Path(net).read_bytes()
     if kind is not Kind.POLICY_VALUE:
         raise ValueError(
-            f"{net}: is {kind.value}, and PUCT needs a policy-value network; `liteshogi selfplay {net}` plays it"
+            f"{net}: is {kind.value}, and PUCT needs a policy-value network; self-play by alpha-beta plays it"
         )
     from experiments.resnet.network import load_resnet
     from experiments.resnet.onnx import CHECKED, export_resnet
@@ -24,12 +24,12 @@ def network_bytes(net: str) -> bytes:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "network.onnx"
-        export_resnet(load_resnet(network_path(net))[0], path, read_sample((), CHECKED))
+        export_resnet(load_resnet(network_file_of(net))[0], path, read_sample((), CHECKED))
         return path.read_bytes()
 
 
 def open_network(content: bytes) -> OnnxNetwork:
-    """The network in an ONNX file's content."""
+    """Return the network in an ONNX file's content."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "network.onnx"
         path.write_bytes(content)

@@ -1,4 +1,4 @@
-"""A game of PUCT players under way: its position and trees, and the visits that are to be learnt from."""
+"""A game of PUCT players in progress: its position, its trees, and the visits to learn from."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from search.rules.shogi import BLACK
 from search.score import score_of_rate
 
 MOVES_A_NODE = 120
-"""Legal moves of a position, a generous average: what does not fit is forgotten where it is visited least."""
+"""Legal moves per position, a generous average: a tree that overflows drops its least visited nodes."""
 EDGE_BYTES = 12
 
 
 def tree_megabytes(playouts: int) -> int:
-    """What the tree of a game takes whose moves have so many playouts, with room for those of some moves before."""
+    """Return the size of a game's tree for so many playouts per move, with room for those of earlier moves."""
     return 1 + 6 * playouts * MOVES_A_NODE * EDGE_BYTES // (1 << 20)
 
 
 class Game:
-    """A game; `begin_move` and `end_move` in turn until it `is_over`, with a search of the tree in between."""
+    """A game: alternate `begin_move`, a search of the tree and `end_move` until it `is_over`."""
 
     def __init__(
         self,
@@ -38,8 +38,8 @@ class Game:
         play_out: bool,
         first_colour: int | None = None,
     ) -> None:
-        """`start` is an opening's line; `play_out` plays on where the scores would end it, and notes it; `first_colour`
-        is the first of two players', each with a tree; None: one plays itself."""
+        """`start`: line of an opening. `play_out`: play on where the scores would end the game, and take note of it.
+        `first_colour`: colour of the first of two players, each with a tree; None: one player plays itself."""
         self.position = new_position()
         set_game(self.position, *split_moves(start))
         board, hands = self.position["board"], self.position["hands"]
@@ -57,33 +57,33 @@ class Game:
 
     @property
     def player(self) -> int:
-        """Whose move it is: 0 the first player's, or that of the only one, 1 the second's."""
+        """Player to move: 0 the first or only player, 1 the second."""
         return int(len(self._trees) == 2 and self.position["turn"] != self._game["first_colour"])
 
     @property
     def tree(self) -> Tree:
-        """The mover's."""
+        """Tree of the player to move."""
         return self._trees[self.player]
 
     @property
     def is_over(self) -> bool:
-        """Whether it has come to its end."""
+        """Whether the game has ended."""
         return bool(self._game["ending"] != UNFINISHED)
 
     def begin_move(self) -> None:
-        """End the game by the rules, or make the tree ready."""
+        """End the game if the rules do, or prepare the tree for a search."""
         self._end(*rules_end(self.position, self._game))
         self.tree.allow(set())
         self.tree.record["visits"] = 0
 
     def stir(self, exploration: Exploration, random: np.random.Generator) -> None:
-        """Put noise among the priors of the root, which has been expanded."""
+        """Add noise to the priors of the root, which must have been expanded."""
         edges = self.tree.root_edges()
         if exploration.noise_share and len(edges):
             self.tree.set_root_priors(exploration.stir(edges["prior"], random))
 
     def end_move(self, exploration: Exploration, random: np.random.Generator) -> None:
-        """Play the move that the search and chance have found, and keep the visits; a proved game ends."""
+        """Play a move by the search's visits, and keep the visits; a proved game ends."""
         root, game = self.tree.root, self._game
         game["searched"][self.player] += self.tree.record["visits"]
         if root["proof"] != UNPROVED:
@@ -103,16 +103,16 @@ class Game:
 
     @property
     def score(self) -> int | None:
-        """Centipawns of the mover, as the search has found; None where the game is proved."""
+        """The mover's score by the search, centipawns; None where the game is proved."""
         return self._tried()[3] if self.tree.root["proof"] == UNPROVED else None
 
     def _tried(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-        """Of the root's moves that were visited: moves u2, visits i8, what they weigh i8 (n,), and the best's score."""
+        """Return (moves u2, visits i8, weights i8, each (n,), score of the best) of the root's visited moves."""
         edges = self.tree.root_edges()
         edges = edges[edges["child"] >= 0]
         nodes = self.tree.nodes[edges["child"]]
         visits = nodes["visits"].astype(np.int64)
-        # Where the opponent is known to win nobody goes, if another move was tried at all.
+        # A move after which the opponent has a proved win has no weight, unless no other was visited.
         sound = np.where(nodes["proof"] == PROVED_WIN, 0, visits)
         weights = sound if sound.any() else visits
         best = int(np.argmax(weights))
@@ -120,7 +120,7 @@ class Game:
         return edges["move"].copy(), visits, weights, score_of_rate(rate)
 
     def finished(self) -> PlayedGame:
-        """The game, which is over."""
+        """Return the game, which must be over."""
         return finished_game(self._game, self._start, self._visits)
 
     def _end(self, ending: int, winner: int) -> None:

@@ -1,7 +1,7 @@
-"""Many PUCT searches side by side: each sends one playout at a time, and all their leaves are one batch.
+"""Many PUCT searches side by side: each has one playout in flight, and all their leaves form one batch.
 
-Within a tree nothing is in flight beside a playout, so no search has to guess what another playout will find, which a
-batch from a single tree costs.
+Within a tree no two playouts are in flight, so no search has to guess the result of another playout, which is the cost
+of a batch from a single tree.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from search.puct.tree import UNPROVED
 from search.puct.tree_memory import Tree
 
 SETTLED_AT_ONCE = 8
-"""So many playouts of a tree may end without the network before the others get their turn."""
+"""Most playouts of a tree that may end without the network before the other trees continue."""
 
 
 class Rooted(Protocol):
-    """What is searched."""
+    """A position with a search tree."""
 
     position: np.void
-    """At the tree's root."""
+    """Position at the tree's root."""
 
     @property
     def tree(self) -> Tree:
-        """What is known of it."""
+        """The search tree."""
 
 
 def search_together(
@@ -39,7 +39,8 @@ def search_together(
     leaves: Leaves,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Search each until its root has so many visits or is proved; `leaves` has room for one of each. Raises Stopped."""
+    """Search each tree until its root has so many visits or is proved; `leaves` has room for one leaf per tree. Raises
+    Stopped."""
     waiting = list(searches)
     while waiting := [one for one in waiting if _is_open(one.tree, playouts)]:
         if stop():

@@ -156,7 +156,7 @@ def _games(text: str, name: str) -> Iterator[tuple[str, int, list[str]]]:
     for index in range(len(lines) + 1):
         if index == len(lines) or lines[index].rstrip() == "/":
             part = lines[first:index]
-            if any(line.strip() and not line.startswith("'") for line in part):
+            if any(line.strip() and line.strip()[0] != "'" for line in part):
                 yield f"{name} game {number}", first + 1, part
                 number += 1
             first = index + 1

@@ -57,7 +57,8 @@ _VERDICT = re.compile(rf"\s*(?:まで|以上)、?\s*({NUMBER})手(?:(?:で|に�
 _SIDE = "[先下後上]手"
 _STATED = re.compile(
     rf"({_SIDE})[のがは、]?\s*"
-    rf"(?:((?:(?!{_SIDE}).){{0,20}}?)(?:(勝(?:ち|利)?|必勝)(?![率負敗])|[負敗](?:け|北)?)|(?:時間切れ|切れ|反則|投了)\s*$)"
+    rf"(?:((?:(?!{_SIDE}|により|によって|のため).){{0,20}}?)(?:(勝(?:ち|利)?|必勝)(?![率負敗])|[負敗](?:け|北)?)"
+    r"|(?:時間切れ|切れ|反則|投了)(?=\s*$|により|によって|のため))"
 )
 """A side and what it does: it wins, or it loses, exceeds its time, breaks a rule or resigns."""
 _RANK = "(?:[初二三四五六七八九十]段|[0-9０-９]級|永世|名人|竜王|棋聖|王位|王座|棋王|王将|叡王|女流|アマ|さん|氏|様)*"
@@ -95,8 +96,8 @@ def with_sides(text: str, names: tuple[str, str]) -> str:
     """Return a sentence with the names of black and white replaced by 下手 and 上手, for `stated`."""
     bare = [re.sub(_RANK + "$", "", name.strip(" 　")) for name in names]
     sides = dict(zip(bare, ("下手", "上手"), strict=True))
-    sides.pop("", None)
-    if not sides or bare[0] == bare[1] or stated(text):
+    sides = {name: side for name, side in sides.items() if name and not re.fullmatch(_SIDE, name)}
+    if not sides or bare[0] == bare[1]:
         return text
     pattern = _NAMED.format(names="|".join(map(re.escape, sorted(sides, key=len, reverse=True))))
     return re.sub(pattern, lambda match: match[1] + sides[match[2]], text)

@@ -216,7 +216,7 @@ class Reader:
 
     def _counts(self, stated: int, plies: int) -> bool:
         """Return whether a stated number of moves is right; it may include the moves before the diagram."""
-        return stated in (plies, plies + self.numbered_from)
+        return stated in (plies, plies + self.plies_before)
 
     def names(self) -> tuple[str, str]:
         """Return the names of black and white. 先手 may be empty above a filled 下手."""
@@ -316,11 +316,14 @@ class Reader:
 
 def handicap_sfen(name: str) -> str | None:
     """Return the first position of a handicap such as `二枚落ち`, `2枚落ち` or `角落`; None if the name is unknown."""
-    name = half_width(name).strip(" ")
+    name, _, remark = half_width(name).strip(" )").partition("(")  # as in 七枚落ち（左）
+    name = name.strip(" ")
     if name in ("", "平手"):
         return START_SFEN
     name = re.sub("[0-9]+", lambda digits: _KANJI.get(int(digits[0]), digits[0]), name)
     name = name if name.endswith("落ち") or not name.endswith("落") else f"{name}ち"
+    if remark[:1] in ("左", "右"):
+        name = remark[:1] + name
     sfen = HANDICAPS.get(_SYNONYMS.get(name, name))
     return None if sfen is None else str(sfen)
 

@@ -22,7 +22,7 @@ from lite.notation.game import MATE_SCORE, GameBuilder
 from lite.notation.numbers import half_width
 
 # The quantifiers are possessive, which keeps the time of long lines linear.
-_NUMBER = r"(?P<number>[+-]?(?:[0-9]{1,3}(?:,[0-9]{3})++|[0-9]{1,9}+)(?:\.[0-9]{1,9})?)"
+_NUMBER = r"(?P<number>[+-]?(?:[0-9]{1,3}(?:,[0-9]{3})++|[0-9]{1,9}+)(?:\.[0-9]{1,9}+)?+)(?!\s*+%)"
 _MATE = r"(?P<before>[+-])?\s*+(?:詰み?|mate)\s*+(?P<after>[+-])?(?P<plies>[0-9]{1,4})?"
 _VALUE = rf"(?:{_NUMBER}|{_MATE})"
 _FLOODGATE = re.compile(rf"\*\s*+{_VALUE}(?:\s|$)", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Positions a second of training, by the fused step, by the module in plain PyTorch, and on a GPU."""
+"""Training speed in positions per second: by the fused step, by plain PyTorch, and on a GPU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from search.rules.shogi import EMPTY, GOLD, KINDS, KING, PIECES_IN_BOX, PROMOTIO
 
 
 def synthetic_batch(positions: int, seed: int = 0) -> Batch:
-    """Random boards with the forty pieces of a set, a fifth of them in hand: a batch's arrays, not legal positions."""
+    """Return a batch of random boards with the 40 pieces of a set, a fifth of them in hand; not legal positions."""
     rng = np.random.default_rng(seed)
     box = np.repeat(np.arange(8), PIECES_IN_BOX)
     pieces = np.full((positions, 81), EMPTY, np.uint8)
@@ -62,7 +62,7 @@ Way = Literal["fused", "module", "cuda"]
 
 
 def _make_steps(config: NetworkConfig, batch: Batch, way: Way) -> Callable[[int, int], float]:
-    """A function from a number of whole steps, as the trainer takes them, and of threads to the seconds for one."""
+    """Return a function of a number of training steps and of threads that returns the seconds per step."""
     device = "cuda" if way == "cuda" else "cpu"
     net, options = config.build().to(device), OptimiserConfig()
     arrays = (batch.pieces, batch.hands, batch.in_check)
@@ -85,7 +85,7 @@ def _make_steps(config: NetworkConfig, batch: Batch, way: Way) -> Callable[[int,
             nn.utils.clip_grad_norm_(net.parameters(), options.clip)
             optimiser.step()
             average.update(net, 0.5)
-            loss.item()  # waits for a GPU, as the trainer does
+            loss.item()  # waits for the GPU, as training does
         return (time.perf_counter() - begun) / steps
 
     return take
@@ -94,10 +94,11 @@ def _make_steps(config: NetworkConfig, batch: Batch, way: Way) -> Callable[[int,
 def bench_training(
     kinds: dict[str, NetworkConfig] = MEASURED, batch_size: int = 8192, rounds: int = 5
 ) -> dict[str, float]:
-    """Positions a second by kind of network, medians over rounds in turn, of whole steps on the same decoded batch.
+    """Return positions per second of whole steps on the same decoded batch, by kind of network: medians over rounds.
 
-    The fused step starts from the batch's bytes, on one thread and on two, and so does a GPU where there is one. The
-    plain PyTorch module, on one thread, gets its index tensors ready-made; NNUE has none.
+    The kinds alternate within a round. The fused step starts from the batch's bytes, on one thread and on two, and so
+    does a GPU where there is one. The plain PyTorch module, on one thread, gets its index tensors ready-made; NNUE has
+    none.
     """
     keep_freed_memory()
     batch = synthetic_batch(batch_size)

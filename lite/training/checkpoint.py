@@ -1,7 +1,7 @@
 """Files of a training run: the network, which users share, and the training state, which only a resume needs.
 
-Both are safetensors files (plain arrays and a JSON header: reading one runs no code), written beside their place and
-moved into it, so that a crash leaves the old file or the whole of the other. A checksum covers all that is read.
+Both are safetensors files (plain arrays and a JSON header: reading one runs no code), written to a temporary file and
+moved into place, so that a crash leaves the old or the new file whole. A checksum covers everything that is read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from safetensors.torch import save
 from lite.networks.build import network_from_config
 from lite.networks.shapes import shapes_alone
 from lite.networks.value_network import ValueNetwork
-from lite.training.folder import NETWORK_NAME
+from lite.training.folder import network_file
 from search.system.files import require_file, require_utf8, write_atomically
 from search.system.metadata import parse_json, quoted, sort_header
 
@@ -29,13 +29,13 @@ NETWORK = "liteshogi network"
 STATE = "liteshogi training state"
 VERSION = "2"
 UNCHECKED_VERSION = "1"
-"""Networks of this version bear no checksum."""
+"""Version of networks without a checksum."""
 
 Module = TypeVar("Module", bound=torch.nn.Module)
 
 
 def file_format(path: Path) -> str:
-    """What a safetensors file says it is; empty where it says nothing. Raises OSError or ValueError."""
+    """Return the format that a safetensors file names; empty if it names none. Raises OSError or ValueError."""
     require_file(path)
     require_utf8(path)
     try:
@@ -46,7 +46,7 @@ def file_format(path: Path) -> str:
 
 
 def _checksum(tensors: dict[str, torch.Tensor], data: str) -> str:
-    """CRC-32 over the JSON and every tensor with its name, type and shape."""
+    """Return the CRC-32 of the JSON and every tensor with its name, type and shape."""
     total = zlib.crc32(data.encode())
     for name in sorted(tensors):
         array = np.ascontiguousarray(tensors[name].numpy())
@@ -57,7 +57,7 @@ def _checksum(tensors: dict[str, torch.Tensor], data: str) -> str:
 
 @contextmanager
 def named_errors(path: Path, what: str) -> Iterator[None]:
-    """Turns all that forged contents can lead to into a ValueError of one line that names the file."""
+    """Within the block, turn every error of wrong contents into a ValueError of one line that names the file."""
     try:
         yield
     except KeyError as error:
@@ -69,12 +69,13 @@ def named_errors(path: Path, what: str) -> Iterator[None]:
 
 
 def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Tensors and JSON of a file that `write_tensors` wrote as `kind`. Raises FileNotFoundError or ValueError, also for
-    numbers that are not finite."""
+    """Return the tensors and the JSON of a file that `write_tensors` wrote as `kind`.
+
+    Raises FileNotFoundError or ValueError, also for numbers that are not finite.
+    """
     found = file_format(path) or "safetensors file of another program"
     if found != kind:
-        remedy = "give a run of `liteshogi train`, or a file of one"
-        raise ValueError(f"{path}: this is a {quoted(found)}, not a {kind}; {remedy}")
+        raise ValueError(f"{path}: this is a {quoted(found)}, not a {kind}; give a training run, or a file of one")
     with named_errors(path, f"not a {kind}, or only a part of one; copy or train it again"):
         with safe_open(path, "pt") as file:
             header = file.metadata()
@@ -85,8 +86,8 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[s
         if not isinstance(data, dict):
             raise ValueError("its description is no JSON object")
     if version != VERSION and (version != UNCHECKED_VERSION or kind == STATE):
-        told = f"a {kind} of version {quoted(version)}; this program reads version {VERSION}"
-        raise ValueError(f"{path}: {told}; train it again")
+        found = f"a {kind} of version {quoted(version)}; this program reads version {VERSION}"
+        raise ValueError(f"{path}: {found}; train it again")
     if version == VERSION and header.get("checksum") != _checksum(tensors, text):
         raise ValueError(f"{path}: the checksum does not fit: the file is damaged; copy or train it again")
     for name, tensor in tensors.items():
@@ -97,7 +98,7 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[s
 
 
 def write_tensors(path: Path, kind: str, tensors: dict[str, torch.Tensor], data: dict[str, Any]) -> None:
-    """A safetensors file that says in its header what `kind` it is, with JSON data, written atomically."""
+    """Write a safetensors file whose header names its `kind` and holds JSON data, atomically."""
     tensors = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
     text = json.dumps(data, sort_keys=True)
     header = {"format": kind, "version": VERSION, "data": text, "checksum": _checksum(tensors, text)}
@@ -105,27 +106,25 @@ def write_tensors(path: Path, kind: str, tensors: dict[str, torch.Tensor], data:
 
 
 def save_model(path: Path, model: ValueNetwork, training: dict[str, Any]) -> None:
-    """A network with its configuration and `training`: JSON on how it came to be (data, options, metrics, scale)."""
+    """Write a network with its configuration and `training`: its data, options, figures and scale as JSON."""
     write_tensors(path, NETWORK, model.state_dict(), {"network": model.config, "training": training})
 
 
 def load_model(path: Path | str) -> tuple[ValueNetwork, dict[str, Any]]:
-    """The network in evaluation mode and the JSON saved with it; a run's directory stands for its network file.
+    """Return a network in evaluation mode and the JSON saved with it; `path` may be the folder of its run.
 
-    Raises FileNotFoundError, or ValueError in words for a foreign, truncated or mismatching file.
+    Raises FileNotFoundError, or ValueError for a foreign, truncated or inconsistent file.
     """
     return load_module(path, NETWORK, network_from_config)
 
 
 def load_module(path: Path | str, kind: str, build: Callable[[Any], Module]) -> tuple[Module, dict[str, Any]]:
-    """`load_model` for files of any kind: `build` makes the module of a configuration, or raises ValueError.
+    """Return a module in evaluation mode and the JSON saved with it, from a file of any kind.
 
-    The module is built for good when its parts are known to have the shapes that the file holds: a description of a
-    few bytes could ask for more memory than there is.
+    `build` makes the module of a configuration, or raises ValueError. It is built on the device `meta` first: a forged
+    configuration of a few bytes could ask for more memory than there is. Raises as `load_model`.
     """
-    path = Path(path)
-    if path.is_dir():
-        path = path / NETWORK_NAME
+    path = network_file(Path(path))
     tensors, data = read_tensors(path, kind)
     with named_errors(path, f"not a {kind}"):
         config, training = data["network"], data["training"]
@@ -145,13 +144,13 @@ def load_module(path: Path | str, kind: str, build: Callable[[Any], Module]) -> 
 
 
 def save_state(path: Path, parts: dict[str, dict[str, torch.Tensor]], data: dict[str, Any]) -> None:
-    """Everything a resume needs: groups of tensors by name, and JSON."""
+    """Write everything that a resumed run needs: groups of tensors by name, and JSON."""
     tensors = {f"{group}/{name}": tensor for group, members in parts.items() for name, tensor in members.items()}
     write_tensors(path, STATE, tensors, data)
 
 
 def load_state(path: Path) -> tuple[dict[str, dict[str, torch.Tensor]], dict[str, Any]]:
-    """What `save_state` wrote."""
+    """Return the tensors and the JSON that `save_state` wrote. Raises FileNotFoundError or ValueError."""
     tensors, data = read_tensors(path, STATE)
     parts: dict[str, dict[str, torch.Tensor]] = {}
     for name, tensor in tensors.items():
@@ -161,7 +160,7 @@ def load_state(path: Path) -> tuple[dict[str, dict[str, torch.Tensor]], dict[str
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
-    """An optimiser's tensors by "parameter number/name"; its hyperparameters come from the configuration."""
+    """Return an optimiser's tensors by "parameter number/name"; its hyperparameters come from the options."""
     state: dict[Any, dict[str, Any]] = optimiser.state_dict()["state"]
     return {
         f"{index}/{name}": torch.as_tensor(value)
@@ -172,7 +171,7 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tenso
 
 
 def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
-    """Puts back what `optimiser_tensors` gave. Raises ValueError, or what torch raises, for what does not fit."""
+    """Restore what `optimiser_tensors` returned. Raises ValueError, or errors of torch, for tensors that do not fit."""
     parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
     state: dict[int, dict[str, torch.Tensor]] = {}
     for key, tensor in tensors.items():
@@ -187,12 +186,12 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, torch
     for parameter, values in optimiser.state.items():
         for name, value in values.items():
             if isinstance(value, torch.Tensor) and value.shape == parameter.shape:
-                # In the parameter's own order of memory (channels last), which fused optimisers take for granted.
+                # In the parameter's own memory order (channels last), which fused optimisers require.
                 values[name] = torch.empty_like(parameter).copy_(value)
 
 
 def json_safe(value: Any) -> Any:
-    """NumPy scalars and paths inside plain containers as JSON values."""
+    """Return a value with the NumPy scalars and paths in its containers as JSON values."""
     if isinstance(value, dict):
         return {str(key): json_safe(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""What a value network is punished for: a function of its logits and of the targets alone."""
+"""The loss of a value network, a function of its logits and the targets."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from torch.nn import functional
 
 
 def value_loss(logits: torch.Tensor, target: torch.Tensor, exponent: float | None = None) -> torch.Tensor:
-    """The loss (B,) of each logit (B,) against its win rate 0..1 (B,).
+    """Return the loss (B,) of each logit (B,) against a target win rate 0..1 (B,).
 
-    Without `exponent` the binary cross-entropy; with one |sigmoid(logit) - target| ** exponent, as nnue-pytorch's
-    `pow_exp` (2.5 there): unlike the cross-entropy it leaves small errors alone and does not pull harder the more
-    certain a wrong network is.
+    Without `exponent`: the binary cross-entropy. With one: |sigmoid(logit) - target| ** exponent, as nnue-pytorch's
+    `pow_exp` (2.5 there). Unlike the cross-entropy it weighs small errors less, and its gradient does not grow with the
+    confidence of a wrong prediction.
     """
     if exponent is None:
         return functional.binary_cross_entropy_with_logits(logits, target, reduction="none")

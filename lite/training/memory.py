@@ -1,4 +1,4 @@
-"""Whether what a run asks for fits into memory, before any of it is taken."""
+"""Checks that a run fits into memory, before any of it is allocated."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from torch import nn
 from search.system.options import OptionError
 
 STATE_BYTES = 5 * 4
-"""float32 of each parameter: its weight, gradient and average, and AdamW's two moments."""
+"""Bytes per parameter: weight, gradient, average, and AdamW's two moments, in float32."""
 _MALLOC_PARAMETERS = ((-1, 2**31 - 1), (-3, 1 << 25), (-8, 1))
 """glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD (32 MiB is the most it takes), and M_ARENA_MAX: one heap for all."""
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 def machine_memory() -> int | None:
-    """Bytes of this machine's memory, or what its container may use; None where the system does not tell."""
+    """Return the bytes of memory that this machine or its container may use; None if unknown."""
     if sys.platform == "win32":
         return None
     try:
@@ -34,17 +34,18 @@ def machine_memory() -> int | None:
 
 
 def network_bytes(network: nn.Module) -> int:
-    """What training takes for a network's parameters; one on the device `meta` is enough to tell."""
+    """Return the bytes that training needs for a network's parameters; the network may be on the device `meta`."""
     return STATE_BYTES * sum(parameter.numel() for parameter in network.parameters())
 
 
 def refuse_beyond_memory(network: int, step: int, batch_size: int, memory: int | None) -> None:
-    """Raises ValueError if the bytes of a network's parameters, or of a step, are more than there are."""
+    """Raise ValueError if the bytes of a network's parameters, or of a step, exceed the memory; None is unknown."""
     if memory is None:
         return
     if network > memory:
         raise ValueError(
-            f"a network of these sizes takes {_gib(network)} to train, and there are {_gib(memory)}: choose a smaller"
+            f"a network of these sizes takes {_gib(network)} to train, and there are {_gib(memory)}; "
+            "choose smaller sizes"
         )
     if network + step > memory:
         raise OptionError(
@@ -55,8 +56,8 @@ def refuse_beyond_memory(network: int, step: int, batch_size: int, memory: int |
 
 
 @contextmanager
-def full_gpu_in_words(batch_size: int) -> Iterator[None]:
-    """MemoryError, in a line with the remedy, where a GPU has no room for what is done."""
+def clear_gpu_errors(batch_size: int) -> Iterator[None]:
+    """Within the block, raise MemoryError of one line where the GPU is full."""
     try:
         yield
     except torch.OutOfMemoryError as error:
@@ -71,9 +72,9 @@ def _gib(number: int) -> str:
 
 
 def keep_freed_memory() -> None:
-    """Have the C library keep what a step frees for the next one; does nothing without glibc.
+    """Make the C library keep freed memory for the next step; does nothing without glibc.
 
-    Big arrays otherwise go back to the system at once, and a third of a step's time is page faults of taking them anew.
+    Otherwise large arrays return to the system at once, and page faults take a third of a step's time.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:

@@ -1,18 +1,20 @@
-"""How good a value network is on held-out positions: accuracy, log loss, Brier score, calibration, by bands.
+"""How well a value network predicts held-out games: accuracy, log loss, Brier score and calibration, also by bands.
 
-Two conventions for draws are in use and differ by up to a point, so both are given: `accuracy` leaves drawn games out;
-`accuracy_draw_as_win` counts a draw as a win for the mover, as dlshogi does. A logit of exactly 0 predicts a win.
+Two conventions for draws are in use and differ by up to a point, so both are reported: `accuracy` leaves drawn games
+out; `accuracy_draw_as_win` counts a draw as a win for the mover, as dlshogi does. A logit of exactly 0 predicts a win.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lite.records.decode import Batch
 from lite.records.formats import NO_GAME
 from lite.training.targets import sigmoid
 from search.evaluation.material import PIECE_VALUE
@@ -20,105 +22,167 @@ from search.rules.shogi import EMPTY, HAND_KINDS
 
 PLY_BANDS = (0, 20, 40, 60, 80, 100, 120, 160)
 PIECE_BANDS = (0, 20, 24, 28, 32, 36, 38, 40)
-"""Pieces on the board stand in for the ply where a format does not tell it: forty at the start, fewer later."""
+"""Pieces on the board, which stand in for an unknown ply: 40 at the start, fewer later."""
 SCORE_BANDS = (0, 100, 300, 600, 1000, 2000, 30000)
 CALIBRATION_BINS = 10
 
 
+@dataclass(frozen=True)
+class Summary:
+    """Figures of a set of positions; None where no position has one."""
+
+    positions: int
+    accuracy: float | None
+    """Share of positions of decided games whose winner is predicted."""
+    accuracy_draw_as_win: float | None
+    """Share of positions whose result is predicted, where a draw counts as a win for the mover."""
+    log_loss: float | None
+    """Mean binary cross-entropy against the result, in nats."""
+    brier: float | None
+    """Mean squared error of the win rate."""
+
+
+@dataclass(frozen=True)
+class Band(Summary):
+    """Figures of the positions in one band of plies or scores."""
+
+    band: str
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    """Positions whose predicted win rates lie in one bin."""
+
+    positions: int
+    predicted: float
+    """Mean predicted win rate."""
+    actual: float
+    """Mean result."""
+
+
+@dataclass(frozen=True)
+class Report(Summary):
+    """All figures of a value network on held-out positions of games."""
+
+    games: int | None
+    """Number of games that the positions come from; None where the records do not tell games apart."""
+    accuracy_error: float | None
+    """Standard error of `accuracy`, with the positions of a game taken as one observation; None without games."""
+    draws: int
+    """Positions of drawn games."""
+    material_accuracy: float | None
+    """`accuracy` of predicting by material alone; even material counts half."""
+    calibration_error: float | None
+    """Mean absolute difference of predicted and actual results over the bins."""
+    calibration: tuple[CalibrationBin, ...]
+    by_ply: tuple[Band, ...]
+    by_score: tuple[Band, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        return asdict(self)
+
+
 def material(pieces: np.ndarray, hands: np.ndarray) -> np.ndarray:
-    """Mover's material less the enemy's in centipawns, i8 (B,), from a batch's pieces (B, 81) and hands (B, 14)."""
+    """Return the mover's material minus the enemy's in centipawns, i8 (B,).
+
+    pieces (B, 81) and hands (B, 14) are as in `Batch`.
+    """
     by_piece = np.concatenate((PIECE_VALUE, -PIECE_VALUE, [0]))
     by_hand = np.concatenate((PIECE_VALUE[:HAND_KINDS], -PIECE_VALUE[:HAND_KINDS]))
     return np.asarray(by_piece[pieces].sum(1) + hands.astype(np.int64) @ by_hand)
 
 
 def log_losses(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Binary cross entropy f8 of each logit against a target 0..1, exact for large logits."""
+    """Return the binary cross-entropy f8 of each logit against a target 0..1; exact for large logits."""
     logits = logits.astype(np.float64)
     return np.asarray(np.logaddexp(0, logits) - logits * targets)
 
 
-def require_finite(net: str, outputs: np.ndarray, before: int) -> None:
-    """Raises ValueError that names the net if an output (B, ...) of it is no number; `before` positions came before."""
+def require_finite(network_path: str, outputs: np.ndarray, before: int) -> None:
+    """Raise ValueError that names the network if one of its outputs (B, ...) is not finite.
+
+    `before` is the number of positions in earlier batches.
+    """
     bad = ~np.isfinite(outputs.reshape(len(outputs), -1)).all(1)
     if bad.any():
         raise ValueError(
-            f"{net}: gives {bad.sum()} of {len(bad)} positions no number, the first is position "
-            f"{before + int(bad.argmax()) + 1} of the records: its weights are broken; train or export it again"
+            f"{network_path}: its output for {bad.sum()} of {len(bad)} positions is not finite, first for position "
+            f"{before + int(bad.argmax()) + 1} of the records: the weights are damaged; train or export it again"
         )
 
 
-def require_games(report: dict[str, Any], data: Sequence[Path]) -> dict[str, Any]:
-    """The report of `Metrics`. Raises ValueError that names the files if no game stands behind their positions."""
-    if not report["positions"]:
-        raise no_games(data)
-    return report
-
-
 def no_games(data: Sequence[Path]) -> ValueError:
-    """Why nothing can be predicted of files of positions without games, which it names."""
+    """Return the error of record files whose positions come from no game."""
     names = ", ".join(map(str, data))
-    return ValueError(
-        f"{names}: no game stands behind any of the positions, so no result can be predicted: test on games"
+    return ValueError(f"{names}: no position comes from a game, so there is no result to predict; test on games")
+
+
+def summarise(logits: np.ndarray, result: np.ndarray) -> Summary:
+    """Return the figures of positions: logits f (B,); result 1 win, 0.5 draw, 0 loss, both of the mover."""
+    if not len(logits):
+        return Summary(0, None, None, None, None)
+    decided = result != 0.5
+    rate = sigmoid(logits)
+    return Summary(
+        positions=len(logits),
+        accuracy=_mean((logits[decided] >= 0) == (result[decided] > 0.5)),
+        accuracy_draw_as_win=_mean((logits >= 0) == (result >= 0.5)),
+        log_loss=_mean(log_losses(logits, result)),
+        brier=_mean((rate - result) ** 2),
     )
 
 
-def _rate(hits: np.ndarray) -> float | None:
-    return float(hits.mean()) if len(hits) else None
-
-
-def summarise(logits: np.ndarray, result: np.ndarray) -> dict[str, Any]:
-    """The figures of one set of positions; logits f (B,), result 1 win, 0.5 draw, 0 loss, both the mover's.
-
-    A figure without a position to stand on is None.
-    """
-    if not len(logits):
-        return dict.fromkeys(("accuracy", "accuracy_draw_as_win", "log_loss", "brier")) | {"positions": 0}
-    decided = result != 0.5
-    rate = sigmoid(logits)
-    return {
-        "positions": len(logits),
-        "accuracy": _rate((logits[decided] >= 0) == (result[decided] > 0.5)),
-        "accuracy_draw_as_win": _rate((logits >= 0) == (result >= 0.5)),
-        "log_loss": _rate(log_losses(logits, result)),
-        "brier": _rate((rate - result) ** 2),
-    }
-
-
-def calibrate(logits: np.ndarray, result: np.ndarray) -> list[dict[str, Any]]:
-    """Predicted against actual mean result in equal bins of the predicted win rate; empty bins are left out."""
+def calibrate(logits: np.ndarray, result: np.ndarray) -> tuple[CalibrationBin, ...]:
+    """Return predicted and actual mean results in equal bins of the predicted win rate, without empty bins."""
     rate = sigmoid(logits)
     bins = np.minimum((rate * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
-    return [
-        {
-            "positions": int(inside.sum()),
-            "predicted": float(rate[inside].mean()),
-            "actual": float(result[inside].mean()),
-        }
+    return tuple(
+        CalibrationBin(int(inside.sum()), float(rate[inside].mean()), float(result[inside].mean()))
         for inside in (bins == index for index in range(CALIBRATION_BINS))
         if inside.any()
-    ]
+    )
 
 
-def _bands(values: np.ndarray, edges: tuple[int, ...], unit: str) -> list[tuple[str, np.ndarray]]:
-    place = np.searchsorted(edges, values, "right") - 1
-    names = [f"{low}-{high - 1}" for low, high in pairwise(edges)] + [f"{edges[-1]}+"]
-    return [(f"{unit} {name}", place == index) for index, name in enumerate(names)]
+def games_of(ply: np.ndarray, black_result: np.ndarray) -> np.ndarray | None:
+    """Return the number of each position's game i8 (B,), from 0, of positions in the order of their files.
+
+    A game begins where the ply does not rise or the result changes. None where a ply is unknown (-1): then records do
+    not tell games apart. Positions in random order make many small games, which are as independent as they look.
+    """
+    if not len(ply) or (ply < 0).any():
+        return None
+    begins = (np.diff(ply.astype(np.int64)) <= 0) | (np.diff(black_result) != 0)
+    return np.concatenate(([0], np.cumsum(begins)))
+
+
+def clustered_error(hits: np.ndarray, games: np.ndarray) -> float | None:
+    """Return the standard error of the mean of `hits` (B,), where the positions of a game are one observation.
+
+    The linearised variance of a ratio (Cochran, Sampling Techniques, 1977, section 2.11). None for fewer than 2 games.
+    """
+    _, number = np.unique(games, return_inverse=True)
+    count = int(number.max()) + 1 if len(number) else 0
+    if count < 2:
+        return None
+    residual = np.bincount(number, hits - hits.mean(), count)
+    return float(np.sqrt(count / (count - 1) * (residual**2).sum()) / len(hits))
 
 
 class Metrics:
-    """Collects predictions batch by batch (about 20 bytes a position), then `report()`s them."""
+    """Collects predictions batch by batch, in about 20 bytes per position."""
 
     def __init__(self) -> None:
         self._columns: dict[str, list[np.ndarray]] = {}
 
-    def add(self, logits: np.ndarray, batch: Any) -> None:
-        """One `lite.records.decode.Batch` and the logits (B,) of a net for it; positions without a game are passed
-        over, as there is no result to judge by."""
+    def add(self, logits: np.ndarray, batch: Batch) -> None:
+        """Add a batch and a network's logits (B,) for it; positions without a game are skipped."""
         played = np.asarray(batch.kind_of_result) & NO_GAME == 0
+        result = np.asarray(batch.result, np.float32)
         columns = {
             "logits": np.asarray(logits, np.float32),
-            "result": np.asarray(batch.result, np.float32),
+            "result": result,
+            "black_result": np.where(np.asarray(batch.turn) == 0, result, 1 - result),
             "score": np.asarray(batch.score, np.int16),
             "scored": np.asarray(batch.scored, bool),
             "ply": np.asarray(batch.ply, np.int32),
@@ -128,11 +192,10 @@ class Metrics:
         for name, column in columns.items():
             self._columns.setdefault(name, []).append(column[played])
 
-    def report(self) -> dict[str, Any]:
-        """All figures: overall, `material_accuracy`, `calibration` and its mean error, `by_ply`, `by_score`; where no
-        game stands behind any of the positions, None of each, and no bands."""
+    def report(self) -> Report:
+        """Return all figures; None of each, and no bands, where no position comes from a game."""
         if not self._columns:
-            raise ValueError("no positions to judge a net by")
+            raise ValueError("no positions to test a network on")
         all_of = {name: np.concatenate(parts) for name, parts in self._columns.items()}
         logits, result, scored, ply = (all_of[name] for name in ("logits", "result", "scored", "ply"))
         size_of_score = np.where(scored, np.abs(all_of["score"].astype(np.int64)), -1)
@@ -143,15 +206,35 @@ class Metrics:
         by_score = [*_bands(size_of_score, SCORE_BANDS, "|score|"), ("no score", ~scored)]
         decided = result != 0.5
         lead = np.sign(all_of["material"][decided])
-        return {
-            **summarise(logits, result),
-            "draws": int((~decided).sum()),
+        games = games_of(ply, all_of["black_result"])
+        hits = (logits[decided] >= 0) == (result[decided] > 0.5)
+        return Report(
+            **asdict(summarise(logits, result)),
+            games=None if games is None else int(games[-1]) + 1,
+            accuracy_error=None if games is None else clustered_error(hits, games[decided]),
+            draws=int((~decided).sum()),
             # Even material guesses: half right.
-            "material_accuracy": _rate((1 + lead * np.sign(result[decided] - 0.5)) / 2),
-            "calibration_error": sum(b["positions"] * abs(b["predicted"] - b["actual"]) for b in bins) / len(logits)
+            material_accuracy=_mean((1 + lead * np.sign(result[decided] - 0.5)) / 2),
+            calibration_error=sum(one.positions * abs(one.predicted - one.actual) for one in bins) / len(logits)
             if bins
             else None,
-            "calibration": bins,
-            "by_ply": [{"band": name} | summarise(logits[at], result[at]) for name, at in by_ply if at.any()],
-            "by_score": [{"band": name} | summarise(logits[at], result[at]) for name, at in by_score if at.any()],
-        }
+            calibration=bins,
+            by_ply=_summarised(by_ply, logits, result),
+            by_score=_summarised(by_score, logits, result),
+        )
+
+
+def _summarised(bands: Sequence[tuple[str, np.ndarray]], logits: np.ndarray, result: np.ndarray) -> tuple[Band, ...]:
+    """Return the figures of each band that has positions; a band is its name and bool (B,)."""
+    return tuple(Band(**asdict(summarise(logits[at], result[at])), band=name) for name, at in bands if at.any())
+
+
+def _bands(values: np.ndarray, edges: tuple[int, ...], unit: str) -> list[tuple[str, np.ndarray]]:
+    """Return the name of each band between edges, and bool (B,) of the values in it; negative values are in none."""
+    place = np.searchsorted(edges, values, "right") - 1
+    names = [f"{low}-{high - 1}" for low, high in pairwise(edges)] + [f"{edges[-1]}+"]
+    return [(f"{unit} {name}", place == index) for index, name in enumerate(names)]
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return float(values.mean()) if len(values) else None

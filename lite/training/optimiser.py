@@ -1,8 +1,8 @@
-"""How weights move: the optimiser, its learning-rate schedule, and the averaging of weights.
+"""The optimiser, its learning-rate schedule, and the averaging of weights.
 
-Two presets. `adamw`, the default: AdamW with a warm-up and a cosine down to nothing. `source`: momentum SGD at 0.04 as
-in the article, then 0.004 and 0.0004, a third of the run each (the steps of its author's training scripts).
-Either can take another schedule.
+Two presets. `adamw`, the default: AdamW with a warm-up and a cosine down to 0. `source`: momentum SGD at 0.04 as in the
+article, then 0.004 and 0.0004, a third of the run each (the steps of its author's training scripts). Either can take
+another schedule.
 """
 
 from __future__ import annotations
@@ -22,45 +22,48 @@ OptimiserName = Literal["adamw", "source"]
 Schedule = Literal["cosine", "one_cycle", "steps"]
 Average = Literal["ema", "swa", "none"]
 DEFAULT_RATES = {"adamw": 0.02, "source": 0.04}
-"""Highest learning rates where neither the options nor the kind of network tell one."""
+"""Peak learning rates where neither the options nor the kind of network have one."""
 EMA_DECAY, SWA_START = 0.998, 0.75
 WARM_UP = {"cosine": 0.03, "one_cycle": 0.3}
 START_DIVISOR, END_DIVISOR = 25, 25e4
-"""one_cycle begins and ends at the highest rate over these, as PyTorch's OneCycleLR does."""
+"""one_cycle begins and ends at the peak rate divided by these, as in PyTorch's OneCycleLR."""
 
 
 @dataclass(frozen=True)
 class OptimiserConfig:
-    """How weights move."""
+    """Options of the optimiser."""
 
     optimiser: OptimiserName = "adamw"
-    """adamw: AdamW, warm-up and cosine; source: the article's momentum SGD with three steps of the rate."""
+    """adamw: AdamW with warm-up and cosine. source: momentum SGD with three steps of the rate, as in the article."""
     learning_rate: float | None = None
-    """Highest learning rate; None: what suits the kind of network: of dense 0.04, of half_kp and k_p 0.005, of resnet
-    0.002, of lite and untied 0.02 with adamw and 0.04 with source."""
+    """Peak learning rate. None means the one that suits the kind of network: 0.04 for dense, 0.005 for half_kp and k_p,
+    0.002 for resnet; for lite and untied 0.02 with adamw and 0.04 with source."""
     schedule: Schedule | None = None
-    """How the rate goes. cosine: up on a line, down to nothing on a cosine; one_cycle: from a 25th up and down on
-    cosines; steps: three thirds, each at a tenth of the one before. None: cosine with adamw, steps with source."""
+    """Learning-rate schedule. cosine: linear rise, then a cosine down to 0. one_cycle: cosines from a 25th of the peak
+    up and down. steps: three thirds, each at a tenth of the previous rate. None means cosine with adamw, steps with
+    source."""
     warm_up: float | None = None
-    """cosine and one_cycle: share of the run in which the rate rises; None: 0.03 and 0.3."""
+    """Share of the run in which the rate of cosine or one_cycle rises; None means 0.03 for cosine, 0.3 for
+    one_cycle."""
     weight_decay: float | None = None
-    """Decay of weights (not of biases and normalisation); 0.01 for adamw and 0.0001 for source where not given."""
+    """Decay of weights, not of biases and normalisation; None means 0.01 for adamw, 0.0001 for source."""
     clip: float = 1.0
-    """Longest gradient over all weights together; longer ones are shortened to it. 0 switches it off."""
+    """Maximum norm of the gradient over all weights; longer gradients are scaled down to it. 0 means no limit."""
     average: Average = "ema"
-    """Weights that are tested and saved: exponential average, mean over the run's last part, or the last ones."""
+    """Weights that are tested and saved. ema: exponential moving average. swa: mean over the last part of the run.
+    none: the last weights."""
     ema_decay: float = EMA_DECAY
-    """ema: share of the old average kept at each step."""
+    """Share of the old average that ema keeps at each step."""
     swa_start: float = SWA_START
-    """swa: share of the run after which the average begins."""
+    """Share of the run after which the mean of swa begins."""
 
     @property
     def rate_schedule(self) -> str:
-        """The schedule asked for, or the preset's."""
+        """Chosen schedule, or the preset's."""
         return self.schedule or ("steps" if self.optimiser == "source" else "cosine")
 
     def check(self) -> None:
-        """Raises ValueError in words for options that make no sense."""
+        """Raise ValueError for options that cannot be used; OptionError names their fields."""
         check_choice("optimiser", self.optimiser, get_args(OptimiserName))
         if self.schedule is not None:
             check_choice("schedule", self.schedule, get_args(Schedule))
@@ -89,7 +92,7 @@ class OptimiserConfig:
 
 
 def make_optimiser(config: OptimiserConfig, model: nn.Module) -> torch.optim.Optimizer:
-    """The optimiser over all parameters of the model, tables and matrices decaying, vectors not."""
+    """Return the optimiser of all parameters of a model; tables and matrices decay, vectors do not."""
     parameters = list(model.parameters())
     source = config.optimiser == "source"
     decay = config.weight_decay if config.weight_decay is not None else (1e-4 if source else 0.01)
@@ -100,24 +103,24 @@ def make_optimiser(config: OptimiserConfig, model: nn.Module) -> torch.optim.Opt
     rate = highest_rate(config)
     if source:
         return torch.optim.SGD(groups, lr=rate, momentum=0.9)
-    # Fused: one pass over the weights instead of a dozen, which is half the step of a table of a hundred megabytes.
+    # Fused: one pass over the weights instead of a dozen, which halves the step of a table of a hundred megabytes.
     return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.999), fused=True)
 
 
 def highest_rate(config: OptimiserConfig) -> float:
-    """The learning rate asked for, or the preset's."""
+    """Return the chosen peak learning rate, or the preset's."""
     return DEFAULT_RATES[config.optimiser] if config.learning_rate is None else config.learning_rate
 
 
 def rate_at(config: OptimiserConfig, step: int, steps: int) -> float:
-    """The learning rate of step 0 .. steps-1: a function of the step alone, so that a resumed run needs no more."""
+    """Return the learning rate of step 0 .. steps-1, which depends on the step alone."""
     rate = highest_rate(config)
     schedule = config.rate_schedule
     if schedule == "steps":
         return rate * 0.1 ** (3 * step // steps)
     rise = (WARM_UP[schedule] if config.warm_up is None else config.warm_up) * steps
     if schedule == "one_cycle":
-        # Smith and Topin 2018, of the rate alone: the momentum stays.
+        # Smith and Topin 2018, without their change of the momentum.
         top = max(rise - 1, 0)
         if step < top:
             return _along_cosine(rate / START_DIVISOR, rate, step / top)
@@ -133,10 +136,10 @@ def _along_cosine(start: float, end: float, share: float) -> float:
 
 
 class WeightAverage:
-    """A copy of the model that holds averaged weights.
+    """A copy of a model with averaged weights.
 
-    Running statistics of batch normalisation are averaged the same way: they are means over recent batches themselves,
-    and the average over the steps of a net that hardly moves any more is that net's own statistic.
+    Running statistics of batch normalisation are averaged, too: they are means over recent batches themselves, and once
+    the weights hardly change, their average is the averaged network's own statistic.
     """
 
     def __init__(self, config: OptimiserConfig, model: nn.Module) -> None:
@@ -145,12 +148,12 @@ class WeightAverage:
         self.count = 0
 
     def update(self, model: nn.Module, progress: float) -> None:
-        """Takes in the weights after a step; progress is the share of the run that is done, 0..1."""
+        """Add the weights after a step to the average; `progress` is the share of the run that is done, 0..1."""
         if self.config.average == "none" or (self.config.average == "swa" and progress <= self.config.swa_start):
-            weight, self.count = 1.0, 0  # a run that was extended may come back here
+            weight, self.count = 1.0, 0  # an extended run may come back here
         else:
             self.count += 1
-            # An exponential average's first steps weigh more, else the start's random weights would stay for long.
+            # The first steps of an exponential average weigh more, else the random first weights would stay too long.
             weight = max(1 - self.config.ema_decay, 9 / (9 + self.count))
             if self.config.average == "swa":
                 weight = 1 / self.count

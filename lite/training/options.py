@@ -1,4 +1,4 @@
-"""What a training run is told."""
+"""The options of training runs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,16 @@ from search.system.files import require_utf8
 from search.system.options import OptionError
 from search.system.paths import take_paths
 
+CALL_OPTIONS = ("resume", "overwrite", "max_steps")
+"""Options of a single call."""
+FREE_OPTIONS = (
+    "output", "data", "valid", "epochs", "init_from", "save_minutes", "keep_epochs", "threads", "device"
+)  # fmt: skip
+"""Options that a resumed run may be given otherwise: how long it is, and where files lie. Their content is compared."""
+
 
 def difference(name: str, before: Any, value: Any) -> str:
-    """`name before, not value`; of two dictionaries, as the options of a network are, the first entry that differs."""
+    """Return "name before, not value"; of two dictionaries, that of the first entry that differs."""
     if isinstance(before, dict) and isinstance(value, dict):
         for entry in (*value, *before):
             one, other = (options.get(entry, "the default") for options in (before, value))
@@ -32,7 +39,7 @@ def difference(name: str, before: Any, value: Any) -> str:
 
 
 def rated(fixed: dict[str, Any]) -> dict[str, Any]:
-    """Fixed options as a run recorded them, with the learning rate that was taken where they tell none."""
+    """Return the fixed options of a run with the learning rate that was used, where they leave it open."""
     optimiser = fixed["optimiser"]
     if optimiser["learning_rate"] is not None:
         return fixed
@@ -41,61 +48,63 @@ def rated(fixed: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """What every kind of training is told."""
+    """Options of every kind of training."""
 
     data: tuple[Path, ...]
-    """Records to learn from: hcpe, hcpe3 and psv files, any mixture."""
+    """Records to learn from: hcpe, hcpe3 and psv files or folders of them, in any mixture."""
     output: Path = Path("runs/lite")
-    """Directory of the run."""
+    """Folder of the run."""
     valid: tuple[Path, ...] = ()
-    """Held-out records, of other games than the data: tested after every epoch."""
+    """Held-out records, from other games than the data; the network is tested on them after every epoch."""
     optimiser: OptimiserConfig = field(default_factory=OptimiserConfig)
     epochs: int = 15
-    """Number of times that every position is seen. A resumed run with more epochs is extended: its learning rate goes
-    to where a run of the new length has it, and falls from there."""
+    """Number of times that every position is seen. Resuming a run with more epochs extends it: its learning rate jumps
+    to the value that a run of the new length has at this step."""
     batch_size: int = 8192
-    """Positions a step."""
+    """Positions per step."""
     pool_positions: int = POOL_POSITIONS
-    """Positions shuffled among each other, out of all files: 240 bytes of memory each."""
+    """Positions that are shuffled together, across all files; each takes 240 bytes of memory."""
     lambda_: float = 0.7
-    """Weight of the search score in the target, the rest is the game's result; a position without a score learns from
-    the result alone."""
+    """Weight of the search score in the target, from 0 to 1; the game result has the rest. Positions without a score
+    use the result alone."""
     lambda_end: float | None = None
-    """That weight at the end of the run, where it goes on a straight line; None: it stays."""
+    """Weight of the search score at the end of the run, reached linearly; None keeps it constant."""
     cp_per_logit: float = CP_PER_LOGIT
-    """Scale of the scores: a position with this score is won with probability 0.73."""
+    """Scale of the scores in centipawns per logit: a position with this score has a win probability of 0.73."""
     fit_scale: bool = False
-    """Fit that scale to the data instead."""
+    """Fit the scale of the scores to the results of the data's games."""
     net_cp_per_logit: float | None = None
-    """Scale of the network's own centipawns, whatever that of the scores is; None: the scores'."""
+    """Scale of the network's own centipawns; None means the scale of the scores."""
     init_from: Path | None = None
-    """Start from the weights of this trained network (or of the run in this directory), of the same kind and sizes."""
+    """Start from the weights of this trained network, or of the run in this folder; its kind and sizes must match."""
     mirror: bool = False
-    """Show each position left-right reversed half of the time: the rules know no left and right."""
+    """Show each position left-right reversed half of the time."""
     seed: int = 0
-    """Of the first weights, the order of the data, and the mirror."""
+    """Seed of the initial weights, the order of the data, and the mirroring."""
     threads: int = 1
-    """Cores to use: all of them to decode records, and for a value network's step one for each 2,048 positions."""
+    """Cores to use. All of them decode records; a step of a value network uses one per 2,048 positions."""
     save_minutes: float = 5.0
-    """Minutes between saved states; one is saved at every epoch's end, too."""
+    """Minutes between saved states; the end of every epoch saves one, too."""
     keep_epochs: bool = False
-    """Keep the network of every epoch, as epoch-1.safetensors and so on, to be chosen from by games."""
+    """Keep the network of every epoch, as epoch-1.safetensors and so on."""
     resume: bool = False
-    """Go on with the run in the output directory, with the same options."""
+    """Resume the run in the output folder; the options must be the same."""
     overwrite: bool = False
-    """Begin anew where a run is in the output directory, and remove that one."""
+    """Remove the run in the output folder and start a new one."""
     max_steps: int | None = None
-    """Save and stop after so many steps of this call."""
+    """Save and stop after this number of steps in this call; None means no limit."""
 
     def __post_init__(self) -> None:
         take_paths(self)
 
     def check(self) -> None:
-        """Raises ValueError in words for options that make no sense."""
+        """Raise ValueError for options that cannot be used; OptionError names their fields."""
         if not self.data:
             raise OptionError("`data`: no file is named; name at least one hcpe, hcpe3 or psv file", "data")
         if both := learnt_and_judged(self.data, self.valid):
-            raise ValueError(f"{both}: both to learn from and held out (or a copy); a test on it would say nothing")
+            raise OptionError(
+                f"`valid` {both}: is also in the data, itself or as a copy; hold out other games", "valid"
+            )
         require_utf8(self.output)
         if self.resume and self.overwrite:
             raise OptionError("`resume` continues a run and `overwrite` removes it; choose one", "resume", "overwrite")
@@ -121,49 +130,47 @@ class TrainingOptions:
 
     @property
     def kind(self) -> str:
-        """The network's, as `liteshogi train KIND` names it."""
+        """Name of the kind of network."""
         raise NotImplementedError
 
     @property
     def suited_rate(self) -> float | None:
-        """The highest learning rate that suits the network; None: the optimiser's own."""
+        """Peak learning rate that suits the network; None means the optimiser's default."""
         return None
 
     def with_rate(self, rate: float | None) -> Self:
-        """The same options, with this highest learning rate where they tell none."""
+        """Return the options with this peak learning rate, where they leave it open."""
         if rate is None or self.optimiser.learning_rate is not None:
             return self
         return replace(self, optimiser=replace(self.optimiser, learning_rate=rate))
 
     def configuration(self) -> dict[str, Any]:
-        """All options but those of a single call, by the names that the command line has for them, as JSON."""
+        """Return all options but those of a single call, by the names of their fields, flat, as JSON."""
         named: dict[str, Any] = {"kind": self.kind}
         for name, value in asdict(self).items():
-            if name not in ("resume", "overwrite", "max_steps"):
+            if name not in CALL_OPTIONS:
                 named |= value if isinstance(value, dict) else {name: value}
-        return {name.rstrip("_").replace("_", "-"): json_safe(value) for name, value in named.items()}
+        return {name: json_safe(value) for name, value in named.items()}
 
     def fixed_options(self) -> dict[str, Any]:
-        """The options that a resumed run must not change."""
-        free = (
-            "output", "resume", "overwrite", "max_steps", "save_minutes", "keep_epochs", "threads", "device", "valid",
-            "data",
-        )  # fmt: skip
+        """Return the options that a resumed run must keep; of those, only the epochs may grow."""
+        free = {*CALL_OPTIONS, *FREE_OPTIONS} - {"epochs", "init_from"}
         return {name: json_safe(value) for name, value in asdict(self).items() if name not in free}
 
 
 @dataclass(frozen=True)
 class ValueTraining(TrainingOptions):
-    """What the training of a value network is told."""
+    """Options of the training of a value network."""
 
     network: NetworkConfig = field(default_factory=LiteConfig)
     quiet: bool = False
-    """Leave out positions whose move takes something: the search settles exchanges itself. A position without a move
-    stays."""
+    """Leave out positions whose move is a capture; the search resolves exchanges itself. Positions without a move are
+    kept."""
     error_exponent: float | None = None
-    """Minimise the error of the win rate to this power (2 to 3 are usual); None: the cross-entropy."""
+    """Minimise the absolute error of the win rate to this power, from 1 to 10 (usually 2 to 3); None means the
+    cross-entropy."""
     device: Literal["cpu", "cuda"] = "cpu"
-    """Where to train: by this program's own kernels, or on a GPU."""
+    """Device that trains: cpu, with this program's own kernels, or cuda, a GPU."""
 
     def check(self) -> None:
         super().check()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -14,8 +13,10 @@ from lite.amounts import amount
 from lite.records.file import Refusals
 from lite.records.reader import Reader
 from lite.training.folder import RunFolder
+from lite.training.log import EpochTest
 from lite.training.optimiser import highest_rate, rate_at
 from lite.training.options import TrainingOptions
+from lite.training.state import BestEpoch, Extension, InitialNetwork
 
 FEW_STEPS = 300
 """A run with fewer steps teaches a network little more than which side is to move."""
@@ -31,11 +32,13 @@ class Facts:
     options: TrainingOptions
     folder: RunFolder
     reader: Reader
+    lost: Sequence[Refusals]
+    """Records that opening the data and the held-out files has refused."""
     step: int
     """Steps taken so far."""
     steps: int
     """Steps of the whole run."""
-    steps_an_epoch: int
+    steps_per_epoch: int
     parameters: int
     """Number of the network's parameters."""
     cp_per_logit: float
@@ -44,18 +47,13 @@ class Facts:
     """Processes that train together."""
     gpu: str
     """Name of the GPU that trains; empty on a CPU."""
-    initial: dict[str, str] | None
-    """{file, sha256} of the network that the run started from."""
-    extended: list[dict[str, int]]
-    """{step, epochs}: where the run was extended, and its epochs until then."""
-    lost: Refusals
-    """Records that opening the files has refused."""
+    init_from: InitialNetwork | None
+    extended: tuple[Extension, ...]
     forgotten: str
     """Reason why the best network is chosen anew; empty if it is not."""
-    best: dict[str, Any] | None
-    """{epoch, step, loss} of the best network on held-out games."""
-    last_valid: dict[str, Any]
-    """Held-out figures of the last network; empty if there are none."""
+    best: BestEpoch | None
+    tested: EpochTest | None
+    """Held-out figures of the network at this step."""
 
 
 def gpu_name(model: torch.nn.Module) -> str:
@@ -74,26 +72,33 @@ def introduction(run: Facts) -> Iterator[str]:
         + ("" if run.processes == 1 else f", {run.processes} processes")
         + (f", on {run.gpu}" if run.gpu else "")
     )
-    if run.initial:
-        yield f"starts from {options.init_from}, sha256 {run.initial['sha256'][:16]}"
+    if run.init_from:
+        yield f"starts from {options.init_from}, sha256 {run.init_from.sha256[:16]}"
+    if options.valid:
+        yield (
+            "valid loss compares with the targets that the run ends with and chooses best.safetensors; accuracy and "
+            "log loss compare with the results of the games"
+        )
     if run.forgotten:
-        yield f"{run.folder.best}: {run.forgotten}; the next epoch's takes its place"
-    if run.lost.refused:
-        more = run.lost.refused - len(run.lost.named)
-        yield f"left out: {'; '.join(run.lost.named)}" + (f"; and {more:,} more" if more else "")
+        yield f"{run.folder.best}: {run.forgotten}; the next epoch replaces it"
+    lost = Refusals()
+    for one in run.lost:
+        lost.add(one)
+    if lost.refused:
+        more = lost.refused - len(lost.named)
+        yield f"left out: {'; '.join(lost.named)}" + (f"; and {more:,} more" if more else "")
     for path, times in Counter(file.path.resolve() for file in run.reader.files).items():
         if times > 1:
-            yield f"{path}: is named {times} times (by itself or with its folder), so its positions count {times} times"
+            yield f"{path}: is given {times} times (itself or by its folder), so its positions count {times} times"
     if run.reader.unscored and (options.lambda_ or options.lambda_end):
         share = run.reader.unscored
         which = "no position has a" if share == 1 else f"about {100 * share:.0f} % of the positions have no"
-        yield f"{which} score: they learn from their games' results alone"
-    if run.extended and run.extended[-1]["step"] == run.step:
+        yield f"{which} score: their targets are the results of their games alone"
+    if run.extended and run.extended[-1].step == run.step:
         rate = rate_at(options.optimiser, run.step, run.steps)
         yield (
-            f"extended from {amount(run.extended[-1]['epochs'], 'epoch')} to {options.epochs}: the learning rate "
-            f"goes to where a run of that length has it now, {rate:.2g} of {highest_rate(options.optimiser):.2g}, "
-            "and falls from there"
+            f"extended from {amount(run.extended[-1].epochs, 'epoch')} to {options.epochs}: the learning rate jumps to "
+            f"{rate:.2g} of {highest_rate(options.optimiser):.2g}, as a run of the new length has it at this step"
         )
 
 
@@ -109,24 +114,24 @@ def conclusion(run: Facts, speed: float, waiting: float) -> Iterator[str]:
     """
     yield (
         f"{run.folder.network}: trained, {speed:,.0f} positions/s, {100 * waiting:.0f} % of the time waiting for "
-        f"records"
+        "records"
     )
     if run.best:
-        best = run.best
-        if best["step"] == run.step:
-            yield f"{run.folder.best}: the same network, for the last epoch's is the best, loss {best['loss']:.4f}"
+        best, tested = run.best, run.tested
+        if best.step == run.step:
+            yield f"{run.folder.best}: the same network, as the last epoch is the best one, loss {best.loss:.4f}"
         else:
-            last = f"loss {run.last_valid['loss']:.4f}" if run.last_valid else "not tested on them"
+            last = f"loss {tested.loss:.4f}" if tested else "not tested on them"
             yield (
-                f"{run.folder.best}: of epoch {best['epoch']}, the best on the held-out games, loss "
-                f"{best['loss']:.4f}; the other is the last epoch's, {last}"
+                f"{run.folder.best}: network of epoch {best.epoch}, the best on the held-out games, loss "
+                f"{best.loss:.4f}; the last epoch: {last}"
             )
-    accuracy = run.last_valid.get("accuracy")
-    found = "" if accuracy is None else f"; held-out accuracy {100 * accuracy:.1f} %, where a coin has 50 %"
+    accuracy = None if run.tested is None else run.tested.report.accuracy
+    found = "" if accuracy is None else f"; held-out accuracy {100 * accuracy:.1f} %, chance is 50 %"
     if run.steps < FEW_STEPS:
-        yield f"warning: {amount(run.steps, 'step')} can teach little{found}. {_more_steps(run)}"
+        yield f"warning: {amount(run.steps, 'step')} teach a network little{found}. {_more_steps(run)}"
     elif accuracy is not None and accuracy < CHANCE:
-        yield f"warning: nothing was learnt{found}. Lower the learning rate, or look at the data"
+        yield f"warning: the network has learnt nothing{found}. Lower the learning rate, or look at the data"
 
 
 def _more_steps(run: Facts) -> str:
@@ -137,4 +142,4 @@ def _more_steps(run: Facts) -> str:
     if batch_size < min(options.batch_size, run.reader.positions):
         steps = run.reader.positions // batch_size * options.epochs
         return f"Take more games, or a batch size of {batch_size}, which makes {amount(steps, 'step')}"
-    return f"Take more games, or {math.ceil(ENOUGH_STEPS / run.steps_an_epoch)} epochs"
+    return f"Take more games, or {math.ceil(ENOUGH_STEPS / run.steps_per_epoch)} epochs"

@@ -1,8 +1,9 @@
-"""How well a net of any kind predicts the results of held-out games."""
+"""Tests of value networks of any file format on held-out games."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,51 +12,80 @@ import torch
 
 from lite.networks.value_network import listed_inputs
 from lite.records.decode import Batch
+from lite.records.file import Refusals
 from lite.records.formats import NO_GAME
 from lite.records.reader import Reader, first_positions
 from lite.training.checkpoint import NETWORK, file_format, load_model
-from lite.training.metrics import Metrics, no_games, require_finite, require_games
+from lite.training.metrics import Metrics, Report, no_games, require_finite
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
 from search.puct.onnx_file import first_line, open_session
 
 Predictor = Callable[[Batch], np.ndarray]
-"""Logits f of a batch: (B, 1), the mover's win, or (B, 2) with the draw beside it."""
+"""Returns the logits f of a batch: (B, 1), the mover's win, or (B, 2), the win and the draw."""
 
 
-def judge_net(net: str, data: tuple[Path, ...], batch_size: int = 8192, positions: int | None = None) -> dict[str, Any]:
-    """The report of `lite.training.metrics.Metrics` for a net, named by path or `default`, on record files or their
-    first `positions`, and what was refused of them as `Refusals.figures` has it."""
-    predict = load_predictor(net)
+@dataclass(frozen=True)
+class NetworkTest:
+    """The test of a network on held-out records."""
+
+    network_path: str
+    data: tuple[str, ...]
+    """The record files."""
+    report: Report
+    """Figures of the value."""
+    parts: Mapping[str, Any]
+    """Figures of this kind of network alone, JSON values by name."""
+    refusals: Refusals
+    """Records that were refused."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all figures in one JSON object."""
+        named = {"net": self.network_path, "data": list(self.data)}
+        return named | dict(self.parts) | self.report.as_json() | self.refusals.figures()
+
+
+def judge_net(
+    network_path: str, data: tuple[Path, ...], batch_size: int = 8192, positions: int | None = None
+) -> NetworkTest:
+    """Test a value network, given by its path or as `default`, on record files or their first `positions`.
+
+    Raises OSError, ValueError for files that cannot be used and for records without games.
+    """
+    predict = load_predictor(network_path)
     metrics = Metrics()
     done = 0
     reader = Reader(data, batch_size, shuffle=False)
     for batch in first_positions(reader, positions):
         logits = predict(batch)[:, 0]
-        require_finite(net, logits, done)
+        require_finite(network_path, logits, done)
         metrics.add(logits, batch)
         done += len(batch)
-    report = require_games(metrics.report(), data)
-    return {"net": net, "data": [str(path) for path in data]} | report | reader.refusals.figures()
+    report = metrics.report()
+    if not report.positions:
+        raise no_games(data)
+    return NetworkTest(network_path, tuple(map(str, data)), report, {}, reader.refusals)
 
 
 def check_games(data: tuple[Path, ...], batch_size: int = 8192) -> None:
-    """Raises ValueError that names the record files if `judge_net` would find no game behind any of their positions:
-    who trains nets to judge them on these asks before the first training, not after it."""
+    """Raise ValueError that names the record files if none of their positions comes from a game.
+
+    Call it before training networks that are tested on them.
+    """
     batches = Reader(data, batch_size, shuffle=False)
     if not any((batch.kind_of_result & NO_GAME == 0).any() for batch in batches):
         raise no_games(data)
 
 
-def load_predictor(net: str) -> Predictor:
-    """What gives a net's logits, whatever the kind of its file. Raises OSError or ValueError in words."""
-    path = network_file(net)
+def load_predictor(network_path: str) -> Predictor:
+    """Return the function of a network's logits, whatever its file format. Raises OSError or ValueError."""
+    path = network_file(network_path)
     if path.is_dir() or (path.suffix == ".safetensors" and file_format(path) == NETWORK):
         return _trained(path)
     if path.suffix == ".onnx":
         return _onnx(path)
-    return _folded(net)
+    return _folded(network_path)
 
 
 def _trained(path: Path) -> Predictor:
@@ -69,7 +99,7 @@ def _trained(path: Path) -> Predictor:
 
 
 def _onnx(path: Path) -> Predictor:
-    """An exported network: its inputs are the listing's, pieces (B, 81) and hand features (B, 57)."""
+    """Return the predictor of an exported network with inputs pieces (B, 81) and hand features (B, 57)."""
     session = open_session(path)
     names = {given.shape[1]: given.name for given in session.get_inputs() if len(given.shape) == 2}
     if set(names) != {81, 57}:
@@ -82,15 +112,17 @@ def _onnx(path: Path) -> Predictor:
         except Exception as error:  # onnxruntime raises classes of its own that it does not export
             raise ValueError(f"{path}: onnxruntime cannot run it on positions: {first_line(error)}") from None
         if output.size not in (len(batch), 2 * len(batch)):
-            raise ValueError(f"{path}: gives {output.shape} for {len(batch)} positions, not a number or two for each")
+            raise ValueError(
+                f"{path}: returns {output.shape} for {len(batch)} positions, not one or two numbers for each"
+            )
         return output.reshape(len(batch), -1)
 
     return logits
 
 
-def _folded(net: str) -> Predictor:
-    """A network as the search evaluates it, by its reference arithmetic: the search's integers to the bit."""
-    network = load_network(net)
+def _folded(network_path: str) -> Predictor:
+    """Return the predictor of a folded network by its reference arithmetic, which equals the search's to the bit."""
+    network = load_network(network_path)
 
     def logits(batch: Batch) -> np.ndarray:
         outputs = evaluate_reference(network, batch.pieces, batch.hands, batch.in_check).astype(np.int64)

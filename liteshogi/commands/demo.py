@@ -1,34 +1,34 @@
-"""`liteshogi demo`: the whole road in a few minutes, from a sample of games to a game that the trained net plays."""
+"""`liteshogi demo`: every stage in a few minutes, from a sample of games to a game of the trained network."""
 
 from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from experiments.demo import walk_the_road
+from experiments.demo import run_demo
 from liteshogi.commands.arguments import Json, Output
 
 
 @dataclass(frozen=True)
 class Command:
-    """Make positions, train, test, fold, search and play, in a few minutes on two cores."""
+    """Show every stage on the sample games: make positions, train, test, fold, search and play. Takes a few minutes."""
 
     output: Output = Path("out")
-    """Directory for what it makes; what an earlier demo made there is made anew."""
+    """Folder of the results; those of an earlier demonstration are replaced."""
     epochs: int = 8
-    """Times that every position is seen."""
+    """Number of times that every position is seen."""
     nodes: int = 30_000
-    """Nodes a move in the game."""
+    """Nodes per move of the game."""
     json: Json = False
 
     def run(self) -> None:
-        figures = walk_the_road(self.output, self.epochs, self.nodes)
+        report = run_demo(self.output, self.epochs, self.nodes)
         if self.json:
-            print(json.dumps(figures))
+            print(json.dumps(asdict(report)))
         else:
             print(
-                f"\nDone in {figures['seconds']:.0f} s. Look at {self.output}/: {', '.join(figures['files'])}",
+                f"\nDone in {report.seconds:.0f} s. The results are in {self.output}/: {', '.join(report.files)}",
                 file=sys.stderr,
             )

@@ -12,7 +12,7 @@ import tyro
 
 from lite.amounts import amount
 from lite.datasets.stat import SCORE_BOUNDS, DataSummary, describe
-from lite.training.log import clock
+from lite.training.progress import clock
 from liteshogi.commands.arguments import Json
 
 _LONGEST_LINE = 240

@@ -1,1 +1,1 @@
-"""The evaluated network: its form, its files, its sums kept move by move, and the integer kernels."""
+"""The evaluated network: its arithmetic, its files, its incrementally updated sums, and the integer kernels."""

@@ -1,9 +1,9 @@
-"""Incremental evaluation: each perspective's summed rows, kept per ply and brought up to date only when asked for.
+"""Incremental evaluation: each perspective's summed rows, kept per ply and updated only when they are needed.
 
-Slot `ply & 255` holds the sums of the position whose key it carries, so that a line that was taken back never serves
-another one. An evaluation looks a few plies back for sums that hold, then adds and takes away the rows of all the moves
-since in one pass; if it finds none, or the own king has changed its bucket since, it starts from sums kept for the
-king's square. The result is the same integer always (`search.evaluation.network.evaluate_reference`).
+Slot `ply & 255` holds the sums of the position whose key it carries, so that sums of an undone line are never used for
+another one. An evaluation looks a few plies back for valid sums, then adds and removes the rows of all moves since in
+one pass. If it finds none, or if the own king has changed its bucket since, it starts from sums kept for the king's
+square. The result is always the integer of `search.evaluation.network.evaluate_reference`.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from search.score import MAX_EVALUATION
 
 SLOTS = 256
 MAX_BACK = 10
-"""Plies that an update looks back: beyond, its rows (up to four a ply) cost as much as a refresh's."""
+"""Plies that an update looks back: beyond these, its rows (up to four per ply) cost as much as those of a refresh."""
 FAR = 30
-"""Squares and hands that may differ from the position last seen with the king there; an empty board is nearer then."""
+"""Most squares and hands that differ from the kept position; with more, an empty board is a nearer start."""
 LIST = 128
 _NO_KEY = 0x9E3779B97F4A7C15
-"""Marks an empty slot; no likelier to be a position's key than any number."""
+"""Key of an empty slot; no more likely to be a position's key than any other number."""
 _MEN = 38
 PLACEMENT_BYTES = 96
-"""Bytes at the head of a position's record that say where every man is: board, hands (and the turn, left out)."""
+"""Bytes at the start of a position's record that hold the pieces: board and hands; the turn after them is ignored."""
 assert position_dtype.fields is not None
 assert [position_dtype.fields[name][1] for name in ("board", "hands", "turn")] == [0, SQUARES, PLACEMENT_BYTES - 1]
-# Behind a kept placement: its men but the kings, and how many rows of "a man is missing" its sums hold.
+# After a kept placement: its men without the kings, and the number of missing men whose rows its sums hold.
 _MEN_PLACE, _MISSING_PLACE = np.uint64(PLACEMENT_BYTES), np.uint64(PLACEMENT_BYTES + 8)
 _NOTHING, _BYTE, _BYTE_START = np.uint64(0), np.uint64(0xFF), np.uint64(56)
 _LOWEST_BITS = np.uint64(0x0101010101010101)
@@ -63,22 +63,23 @@ accumulator_dtype = record_dtype(
         ("outputs", np.uint64),  # address of int32: the output layer's sums
         ("added_list", np.uint64),  # address of uint64 [LIST]: addresses of rows
         ("removed_list", np.uint64),
-        ("kept", np.uint64),  # address of what `refresh` keeps: [perspective][king square], each of `kept_bytes`
-        ("empty", np.uint64),  # address of the same for an empty board
+        ("kept", np.uint64),  # address of the entries of `refresh`: [perspective][king square], each `kept_bytes`
+        ("empty", np.uint64),  # address of an entry for an empty board
         ("kept_bytes", np.int64),  # int16 [width] sums, the placement they are of, uint64 men and missing rows
         ("width_bytes", np.int64),
         ("keys", np.uint64, (SLOTS, 2)),  # [slot, perspective]: key of the position that the slot holds
-        ("king_offsets", np.int64, (SLOTS, 2)),  # the king's offset it was summed with
+        ("king_offsets", np.int64, (SLOTS, 2)),  # [slot, perspective]: the king's offset of its rows
         ("draw_output", np.int64),  # raw draw output of the last evaluation, if the network has one
-        ("draw_worth", np.int64, 2),  # logarithm of what a draw is worth to each colour, see draw_value.py
+        ("draw_worth", np.int64, 2),  # logarithm of the value of a draw for each colour, see draw_value.py
     ]
 )
 
 
 class Accumulators:
-    """The sums and scratch memory of one thread for one network.
+    """Sums and scratch memory of one thread for one network.
 
-    Jitted functions take `record`, the thread's own, and `network`, the network's record, which threads share.
+    Jitted functions take `record`, which belongs to the thread, and `network`, the network's record, which threads
+    share.
     """
 
     def __init__(self, net: EvalNetwork) -> None:
@@ -108,13 +109,13 @@ class Accumulators:
         self.set_draw_value((0, 0))
 
     def set_draw_value(self, draw_value: tuple[int, int]) -> None:
-        """Evaluate with these centipawns of a draw to black and to white; only a network that foretells them cares."""
+        """Set the value of a draw for black and white in centipawns, for a network that predicts draws."""
         set_draw_worth(self.record, self.network, *map(np.int64, draw_value))
 
 
 @jit
 def set_draw_worth(accumulators, net, black, white):
-    """Note what a draw is worth to each colour, int64 centipawns."""
+    """Set the value of a draw for each colour, int64 centipawns."""
     if net.has_draw != 0:
         accumulators.draw_worth[0] = log_of_rate(steps_of(black, net.steps_per_centipawn), net)
         accumulators.draw_worth[1] = log_of_rate(steps_of(white, net.steps_per_centipawn), net)
@@ -122,7 +123,7 @@ def set_draw_worth(accumulators, net, black, white):
 
 @jit
 def reset_accumulators(accumulators):
-    """Forget all sums, as for another game; needed for correctness never, as slots carry keys."""
+    """Forget all sums, as for another game. Results never depend on it, because slots carry keys."""
     for slot in range(SLOTS):
         for perspective in range(2):
             accumulators.keys[slot, perspective] = np.uint64(_NO_KEY)
@@ -135,7 +136,7 @@ _store_address = make_store(types.uint64, 64)
 
 @jit
 def sums_address(accumulators, slot, perspective):
-    """Address of the int16 sums of a slot."""
+    """Return the address of the int16 sums of a slot."""
     return accumulators.sums + np.uint64((slot * 2 + perspective) * accumulators.width_bytes)
 
 
@@ -177,18 +178,18 @@ def _list_hand(net, rows, count, code_map, colour, kind, fewer, more, block):
 
 @jit
 def _is_man(piece):
-    """1 for a piece that a set of 38 men has, 0 for a king or an empty square."""
+    """Return 1 for a piece of the set of 38 men, 0 for a king or an empty square."""
     return np.int64(piece != EMPTY and piece % KINDS != KING)
 
 
 @jit
 def _distance(placement, other):
-    """Squares and hands in which two placements (addresses) differ."""
+    """Return the number of squares and hands in which two placements (addresses) differ."""
     count = np.uint64(0)
     for word in range(PLACEMENT_BYTES // 8):
         place = np.uint64(8 * word)
         differing = load_word(placement + place) ^ load_word(other + place)
-        for shift in (4, 2, 1):  # the lowest bit of each byte: whether any of its bits is set
+        for shift in (4, 2, 1):  # sets the lowest bit of each byte if any of its bits is set
             differing |= differing >> np.uint64(shift)
         count += popcount(differing & _LOWEST_BITS)
     return count
@@ -196,10 +197,10 @@ def _distance(placement, other):
 
 @jit
 def refresh(pos, accumulators, net, perspective):
-    """Bring the sums kept for the perspective's king square up to the position, and copy them to its ply's slot.
+    """Update the sums kept for the perspective's king square to the position, and copy them to its ply's slot.
 
-    Only what differs from the position last seen with the king there is added or taken away ("Finny tables" in
-    chess engines, after Luecx's Koivisto); from an empty board where that is nearer.
+    Only the difference to the last position with the king there is added or removed ("Finny tables" in chess engines,
+    after Luecx's Koivisto), or the difference to an empty board if that is smaller.
     """
     king_offset = _king_offset(pos, net, perspective)
     king = np.int64(pos.king[perspective])
@@ -255,7 +256,7 @@ def refresh(pos, accumulators, net, perspective):
 
 @jit
 def update(pos, accumulators, net, perspective):
-    """Make the slot of the position's ply hold the sums of a perspective (0 black, 1 white)."""
+    """Write the sums of a perspective (0 black, 1 white) to the slot of the position's ply."""
     ply = np.int64(pos.ply)
     slot = ply & (SLOTS - 1)
     if accumulators.keys[slot, perspective] == pos.key:
@@ -357,7 +358,7 @@ def _stack_layer(net, stack, layer):
 
 @jit
 def bring_up(pos, accumulators, net):
-    """Bring the sums that the network reads up to the position; a search does it while its table's entry is fetched."""
+    """Update the sums that the network reads; a search does it while its table's entry is fetched."""
     mover = np.int64(pos.turn)
     update(pos, accumulators, net, mover)
     if net.perspectives == 2:
@@ -366,14 +367,14 @@ def bring_up(pos, accumulators, net):
 
 @jit
 def evaluate_output(pos, accumulators, net):
-    """Raw value output of the position, from the mover's view; int64."""
+    """Return the raw value output of the position, from the mover's view; int64."""
     bring_up(pos, accumulators, net)
     return forward(pos, accumulators, net)
 
 
 @jit
 def centipawns(output, net):
-    """Centipawns of a raw output: divided, scaled in fixed point, rounded half away from zero, clamped to +-20000."""
+    """Return the centipawns of a raw output: divided, scaled, rounded half away from zero, clamped to +-20000."""
     size = output if output >= 0 else -output
     if net.output_divisor != 1:
         size //= net.output_divisor
@@ -384,8 +385,10 @@ def centipawns(output, net):
 
 @jit
 def evaluate(pos, accumulators, net):
-    """Score of the position in centipawns, from the mover's view, within +-20000; int64. A network that foretells draws
-    has them weighed by what they are worth."""
+    """Return the score of the position in centipawns, from the mover's view, within +-20000; int64.
+
+    If the network predicts draws, the value of a draw counts by its probability.
+    """
     score = centipawns(evaluate_output(pos, accumulators, net), net)
     if net.has_draw != 0:
         output = np.int64(accumulators.draw_output)

@@ -1,9 +1,9 @@
-"""Nanoseconds of an incremental update, of the layers after it, and of a refresh.
+"""Benchmark of the evaluation: nanoseconds of an incremental update, of the layers after it, and of a refresh.
 
-Recorded games are played through in game order, so that captures, drops and king moves have their natural share, and
-every position is evaluated once. The loops run inside Numba and differ in one thing each: playing the moves alone,
-playing and updating, playing, updating and the layers; a part's time is the difference, in thread CPU time, per
-position. Each loop runs several times, in turns, and the median counts.
+Recorded games are replayed in order, so that captures, drops and king moves have their natural share, and every
+position is evaluated once. The loops run inside Numba, and each does one thing more than the one before: play the
+moves; play and update; play, update and evaluate the layers. The time of a part is the difference, in thread CPU time
+per position. The loops alternate, and the median of several runs is reported.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import random
 import statistics
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ PLAY, UPDATE, FORWARD, REFRESH = range(4)
 
 @dataclass(frozen=True)
 class Games:
-    """Games from the start position: all moves in one array (16 bits), and where each game starts in it."""
+    """Games from the start position: the moves of all games in one array, and the start of each game in it."""
 
     moves: np.ndarray
     starts: np.ndarray
@@ -55,15 +55,15 @@ class Games:
 def _pack(games: Iterable[list[int]], source: str) -> Games:
     lists = [moves for moves in games if moves]
     if not lists:
-        raise ValueError(f"{source}: no games from the start position in it")
+        raise ValueError(f"{source}: contains no game from the start position")
     starts = np.cumsum([0, *map(len, lists)])
     return Games(np.concatenate([np.array(moves, np.uint16) for moves in lists]), starts, source)
 
 
 def read_games(path: Path, count: int) -> Games:
-    """At most `count` games of a file, packed by xz or not: JSON objects a line with `start` and `moves`, or USI lines.
+    """Read at most `count` games: one JSON object per line with `start` and `moves`, or USI lines; xz or plain.
 
-    Games that start elsewhere than at the start position are left out. Raises OSError, or ValueError naming the line.
+    Games from other positions than the start position are skipped. Raises OSError, or ValueError that names the line.
     """
     lines, pos = [], new_position()
     opener: Any = lzma.open if path.suffix == ".xz" else open
@@ -75,7 +75,7 @@ def read_games(path: Path, count: int) -> Games:
                     game = parse_json(text)
                     start, moves = game.get("start", "startpos"), tuple(game["moves"])
                 except (ValueError, KeyError, TypeError) as error:
-                    raise ValueError(f"{where}: no game: {error}") from None
+                    raise ValueError(f"{where}: not a game: {error}") from None
             else:
                 start, moves = split_moves(text)
             if start == "startpos":
@@ -87,7 +87,7 @@ def read_games(path: Path, count: int) -> Games:
             if len(lines) == count:
                 break
     if not lines:
-        raise ValueError(f"{path}: no games from the start position in it")
+        raise ValueError(f"{path}: contains no game from the start position")
     return _pack(lines, path.name)
 
 
@@ -99,7 +99,7 @@ def _unpacked(file: Iterable[str], path: Path) -> Iterator[str]:
 
 
 def random_games(count: int, plies: int = 120, seed: int = 1) -> Games:
-    """Seeded random legal games, where no recorded ones are at hand; their captures and drops are not natural."""
+    """Return seeded random legal games, for use without recorded ones; their captures and drops are not typical."""
     generator, games = random.Random(seed), []
     for _ in range(count):
         pos, line = position_from_sfen("startpos"), []
@@ -114,7 +114,7 @@ def random_games(count: int, plies: int = 120, seed: int = 1) -> Games:
 
 
 def find_games(path: Path | None, count: int) -> Games:
-    """The games of a file; else those below the folder that LITESHOGI_DATA names, else random ones."""
+    """Return the games of a file; without one those below the folder in LITESHOGI_DATA, else random games."""
     if path is not None:
         return read_games(path, count)
     if data := os.environ.get("LITESHOGI_DATA"):
@@ -173,7 +173,7 @@ def random_network(
 
 @jit
 def _walk(pos, accumulators, net, moves, starts, part):
-    """Play every game forward, doing `part` at every position, and back; the sum of all outputs."""
+    """Play every game forward, doing `part` at every position, and back; return the sum of all outputs."""
     total = np.int64(0)
     for game in range(len(starts) - 1):
         reset_accumulators(accumulators)
@@ -195,48 +195,74 @@ def _walk(pos, accumulators, net, moves, starts, part):
     return total
 
 
-def measure(net: EvalNetwork, games: Games, runs: int = 7) -> dict[str, Any]:
-    """Figures of one network: update_ns and forward_ns per position, refresh_ns per perspective, and its dimensions."""
+@dataclass(frozen=True)
+class Times:
+    """Nanoseconds of the parts of one network's evaluation."""
+
+    update_ns: float
+    """Incremental update of all perspectives, per position."""
+    forward_ns: float
+    """Layers after the sums, per position."""
+    refresh_ns: float
+    """Refresh, per perspective."""
+    network: str
+    """Feature set and dimensions."""
+
+
+@dataclass(frozen=True)
+class EvaluationBench:
+    """Times of a network and of others for comparison, along the same games."""
+
+    times: Times
+    default: Times | None
+    """Times of the default network, if no network was named."""
+    half_kp: Times
+    """Times of HalfKP 256x2-32-32 with random weights."""
+    kernel: str
+    games: int
+    positions: int
+    source: str
+    """Where the games come from."""
+
+
+def describe_dimensions(net: EvalNetwork) -> str:
+    """Return the feature set, the layers' sizes and the stacks of a network."""
+    hidden = "-".join(map(str, net.hidden))
+    return " ".join((f"{net.feature_set.name} {net.width}x{net.perspectives}-{hidden}", *net.stacks.tokens))
+
+
+def measure(net: EvalNetwork, games: Games, runs: int = 7) -> Times:
+    """Return the median times of one network along games."""
     pos, accumulators = position_from_sfen("startpos"), Accumulators(net)
     times: list[list[float]] = [[] for _ in range(4)]
     for run in range(runs + 1):
         for part in (PLAY, UPDATE, FORWARD, REFRESH):
             before = time.thread_time_ns()
             _walk(pos, accumulators.record, accumulators.network, games.moves, games.starts, np.int64(part))
-            if run:  # the first turn warms the caches
+            if run:  # the first run warms the caches
                 times[part].append((time.thread_time_ns() - before) / games.plies)
     play, updated, evaluated, refreshed = (statistics.median(part) for part in times)
-    hidden = "-".join(map(str, net.hidden))
-    return {
-        "update_ns": round(updated - play, 1),
-        "forward_ns": round(evaluated - updated, 1),
-        "refresh_ns": round(refreshed - play, 1),
-        "network": " ".join((f"{net.feature_set.name} {net.width}x{net.perspectives}-{hidden}", *net.stacks.tokens)),
-    }
+    update_ns, forward_ns, refresh_ns = updated - play, evaluated - updated, refreshed - play
+    return Times(round(update_ns, 1), round(forward_ns, 1), round(refresh_ns, 1), describe_dimensions(net))
 
 
 def bench_evaluation(
     net: str | None = None, games: Path | None = None, count: int = 1000, runs: int = 7
-) -> dict[str, Any]:
-    """The figures of the network, of others beside it, the kernel and the games.
+) -> EvaluationBench:
+    """Return the times of a network, and of others for comparison.
 
-    net: a path or `default`; without it random weights of the (16, 4, 32) net's dimensions, as times do not depend on
-    weights. Beside stand the default network, if there is one, and NNUE's dimensions, with random weights.
+    net: a path or `default`; without it random weights with the dimensions of the (16, 4, 32) network, because times do
+    not depend on weights, and the default network, if there is one, for comparison.
     """
     check_number("count", count)
     check_number("runs", runs)
-    recorded = find_games(games, count)
-    chosen = random_network("piece_square", 96, (32,), 1) if net is None else load_network(net)
-    figures = measure(chosen, recorded, runs)
+    recorded, default = find_games(games, count), None
+    times = measure(random_network("piece_square", 96, (32,), 1) if net is None else load_network(net), recorded, runs)
     if net is None:
-        figures["network"] += ", (16, 4, 32)"
+        times = replace(times, network=f"{times.network}, (16, 4, 32)")
         if network_file(DEFAULT).is_file():
-            figures["default"] = measure(load_network("default"), recorded, runs)
-            figures["default"]["network"] += ", default"
-    return figures | {
-        "half_kp": measure(random_network("half_kp", 256, (32, 32), 2), recorded, max(runs // 2, 3)),
-        "kernel": KERNEL,
-        "games": len(recorded.starts) - 1,
-        "positions": recorded.plies,
-        "source": recorded.source,
-    }
+            default = measure(load_network("default"), recorded, runs)
+            default = replace(default, network=f"{default.network}, default")
+    half_kp = measure(random_network("half_kp", 256, (32, 32), 2), recorded, max(runs // 2, 3))
+    counts = (KERNEL, len(recorded.starts) - 1, recorded.plies, recorded.source)
+    return EvaluationBench(times, default, half_kp, *counts)

@@ -1,8 +1,7 @@
-"""What each piece is worth to a network: the value of the position with it less the value without it.
+"""Contribution of each piece: the evaluation of the position minus the evaluation without the piece.
 
-The piece leaves the board, or one of its kind a hand, and nothing else changes: whose move it is stays, and whether the
-mover is in check is asked afresh. Kings stay. The differences do not add up to the value: what a piece is worth depends
-on the others.
+The piece is removed from the board, or one of its kind from a hand. The side to move stays, and check is determined
+anew. Kings stay. The contributions do not add up to the evaluation, because the value of a piece depends on the others.
 """
 
 from __future__ import annotations
@@ -20,25 +19,25 @@ from search.rules.shogi import BLACK, EMPTY, HAND_KINDS, KIND_LETTERS, KINDS, KI
 
 @dataclass(frozen=True)
 class Man:
-    """What can be taken away: a piece on its square, or one of those that a hand holds of a kind."""
+    """A piece that can be removed: on its square, or one of its kind in a hand."""
 
     piece: int
     """colour * 14 + kind."""
     square: int | None
-    """None: it is in hand."""
+    """Square of the piece; None if it is in hand."""
     held: int = 0
-    """How many of the kind the hand holds; 0 on the board."""
+    """Pieces of the kind in the hand; 0 for a piece on the board."""
 
     @property
     def letters(self) -> str:
-        """As in an SFEN: `R`, `+p`."""
+        """The piece as in an SFEN: `R`, `+p`."""
         letters = KIND_LETTERS[self.piece % KINDS]
         return letters if self.piece < KINDS else letters.lower()
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """A position (row 0), and it without each man in turn (row i + 1), in the mover's view, as networks take them."""
+    """A position (row 0), and the position without each man in turn (row i + 1), in the mover's view."""
 
     men: tuple[Man, ...]
     pieces: np.ndarray
@@ -48,11 +47,11 @@ class LeftOut:
     in_check: np.ndarray
     """bool (1 + men,)."""
     possible: np.ndarray
-    """bool (1 + men,): whether a game can stand so. Without some men the side that has moved stands in check."""
+    """bool (1 + men,): whether the position is legal. Without some men the side that has moved would be in check."""
 
 
 def leave_one_out(pos: np.void) -> LeftOut:
-    """A position, and it without each man but the kings: by square, then the hands."""
+    """Return a position, and the position without each man but the kings: by square, then the hands."""
     board, hands, turn = pos["board"], pos["hands"], int(pos["turn"])
     men = [
         Man(int(piece), square) for square, piece in enumerate(board) if piece != EMPTY and int(piece) % KINDS != KING
@@ -69,7 +68,7 @@ def leave_one_out(pos: np.void) -> LeftOut:
             boards[row, man.square] = EMPTY
         else:
             held[row, man.piece // KINDS, man.piece % KINDS] -= 1
-    # The mover is in check where the other side could not be on the move.
+    # The mover is in check where the position would be illegal with the other side to move.
     as_is, passed = (_set_up_errors(boards, held, side) for side in (turn, 1 - turn))
     pieces = boards if turn == BLACK else OTHER_COLOUR[boards[:, ::-1]]
     counts = held[:, [turn, 1 - turn]].reshape(-1, 2 * HAND_KINDS)
@@ -84,21 +83,21 @@ def _set_up_errors(boards: np.ndarray, hands: np.ndarray, turn: int) -> np.ndarr
 
 
 def black_contributions(scores: Sequence[int], turn: int) -> list[int]:
-    """Black's view of what each man contributes, from the mover's scores of `LeftOut`'s rows."""
+    """Return each man's contribution in black's view, from the mover's scores of the rows of `LeftOut`."""
     sign = 1 if turn == BLACK else -1
     return [sign * (scores[0] - score) for score in scores[1:]]
 
 
 def contributions(net: EvalNetwork, pos: np.void) -> tuple[LeftOut, list[int]]:
-    """The men of a position and what each contributes, in centipawns of Black's."""
+    """Return the men of a position and the contribution of each, in centipawns from black's view."""
     left = leave_one_out(pos)
-    # NumPy's arithmetic, the kernels' to the bit: there is nothing to compile for a question that a person asks.
+    # NumPy gives the same integers as the kernels, and nothing needs to be compiled for a single question.
     scores = centipawns_reference(net, evaluate_reference(net, left.pieces, left.hands, left.in_check)[:, 0])
     return left, black_contributions(scores, int(pos["turn"]))
 
 
 def draw_contributions(pos: np.void, men: Sequence[Man], values: Sequence[int]) -> list[str]:
-    """The board as lines of text, under each piece what it contributes; then each side's hand."""
+    """Return the board as lines of text with the contribution under each piece, then each side's hand."""
     worth = {man.square: f"{value:+d}" for man, value in zip(men, values, strict=True)}
     lines = ["   " + "".join(f"{file:7d}" for file in range(9, 0, -1))]
     for rank in range(9):

@@ -1,4 +1,4 @@
-"""What pieces are worth, and a network that knows nothing else."""
+"""Piece values, and a network that evaluates material alone."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from search.evaluation.network import ACTIVATION_LIMIT, LANES, EvalNetwork, Laye
 from search.rules.shogi import HAND_CODES, HAND_KINDS, KINDS, SQUARES
 
 PIECE_VALUE = np.array([90, 315, 405, 495, 855, 990, 540, 0, 540, 540, 540, 540, 945, 1395], np.int64)
-"""Centipawns of each kind (Bonanza's, as in YaneuraOu's evaluate.h); a king is worth nothing, since both have one."""
+"""Centipawns of each kind (Bonanza's, as in YaneuraOu's evaluate.h); a king counts 0, since both sides have one."""
 STAIRS = LANES // 2
-"""Lanes for the advantage of one side, up to 20,320 centipawns: more than games come to."""
+"""Lanes for the advantage of one side, up to 20,320 centipawns: more than any game reaches."""
 
 
 def material_network() -> EvalNetwork:
-    """A network that counts material in steps of ten centipawns, in hand a tenth more, for an engine without a file.
+    """Return a network that counts material in steps of ten centipawns, 10 % more in hand: it needs no file.
 
-    A lane holds no more than 127 steps. So one side's advantage fills STAIRS of them one after the other, the other
-    side's as many more, and the output subtracts the second from the first.
+    A lane holds at most 127 steps, so one side's advantage fills STAIRS lanes in turn, the other side's as many
+    others, and the output subtracts the second from the first.
     """
     features = feature_set("piece_square")
     rows = np.zeros((features.rows, LANES), np.int16)

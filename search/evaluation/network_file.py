@@ -139,7 +139,7 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         header = file.metadata() or {}
         found = header.get("format")
         if found != FORMAT:
-            remedy = "; fold it first: liteshogi fold" if found == "liteshogi network" else ""
+            remedy = "; fold it first" if found == "liteshogi network" else ""
             what = "safetensors file of another program" if found is None else quoted(found)
             raise ValueError(f"this is a {what}, not a {FORMAT}{remedy}")
         if header.get("version") not in VERSIONS:
@@ -229,7 +229,7 @@ def load_network(
     Raises OSError or ValueError, one line that names the file and says what is wrong with it.
     """
     path = network_file(path)
-    require_file(path, f"if it is a training run, `liteshogi fold {path} -o NET`")
+    require_file(path, "fold a training run to a network file first")
     if is_nnue(path):
         return read_nnue(path, fv_scale, architecture)
     require_utf8(path)

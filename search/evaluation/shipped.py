@@ -1,4 +1,4 @@
-"""The networks that come with the program, known by name: `default` and others beside it."""
+"""The networks in the package, known by name: `default` and others."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ DEFAULT = "default"
 
 
 def shipped_names() -> list[str]:
-    """Names of the networks that are here, `default` first."""
+    """Return the names of the networks in the package, `default` first."""
     return sorted((file.stem for file in _FOLDER.glob("*.safetensors")), key=lambda name: (name != DEFAULT, name))
 
 
 def network_file(net: PathLike) -> Path:
-    """The file of a network, given by path or by the name of a shipped one, which no file of that name hides."""
+    """Return the file of a network given by path or by name; a name takes precedence over a file of that name."""
     name = os.fspath(net)
     return _FOLDER / f"{name}.safetensors" if name == DEFAULT or name in shipped_names() else Path(net)
 
 
 def is_shipped(net: PathLike) -> bool:
-    """Whether this is the name of a shipped network."""
+    """Return whether this is the name of a network in the package."""
     return network_file(net) != Path(net)

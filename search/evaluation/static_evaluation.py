@@ -1,4 +1,4 @@
-"""What a network says of positions without a search: one by one for people, in batches for testing a net."""
+"""Static evaluation of positions, without a search: one by one for people, in batches for testing a network."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from search.score import win_rate
 from search.system.paths import PathLike
 
 MEN = 40
-"""Pieces of a set."""
+"""Pieces of a full set."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a network says of one position, from the mover's view."""
+    """Evaluation of one position by a network, from the mover's view."""
 
     sfen: str
     output: int
@@ -31,28 +31,29 @@ class Evaluation:
     score_cp: int
     """Centipawns."""
     win_rate: float
-    """0 to 1, of wins and half the draws."""
+    """Expected result, 0 to 1; a draw counts one half."""
     draw: float | None = None
-    """Probability of a draw, if the network has that output."""
+    """Probability of a draw; None if the network has no such output."""
 
 
 def set_game_with_kings(pos: np.void, sfen: str) -> None:
-    """Set the record up as `evaluate_sfens` takes positions. Raises ValueError as it does."""
+    """Set the record up from a position of `evaluate_sfens`. Raises ValueError as it does."""
     set_game(pos, *split_moves(sfen))
     if missing := [name for name, king in zip(("black", "white"), pos["king"], strict=True) if king == NO_KING]:
-        raise ValueError(f"{sfen!r}: no {' and no '.join(missing)} king: a network evaluates positions of games")
+        raise ValueError(
+            f"{sfen!r}: no {' and no '.join(missing)} king: a network evaluates only positions with both kings"
+        )
 
 
 def evaluate_sfens(net: EvalNetwork | PathLike, sfens: Sequence[str]) -> list[Evaluation]:
-    """The static evaluation of each position: `startpos` or an SFEN, and perhaps `moves 7g7f ...` from there.
+    """Return the static evaluation of each position: `startpos` or an SFEN, optionally with `moves 7g7f ...`.
 
-    `net` is a loaded network, a path, or `default`. Raises OSError or ValueError in words where it cannot be read,
-    ValueError for what is no position, and for a board without both kings: a network has learnt from games, and what it
-    says of others means nothing (a mate problem of one king is the mate solver's). TypeError for a position that is in
-    no list.
+    `net` is a loaded network, a path, or `default`. Raises OSError or ValueError if it cannot be read, ValueError for
+    an invalid position and for a board without both kings, on which no network was trained, and TypeError for a single
+    string in place of a list.
     """
     if isinstance(sfens, str):
-        raise TypeError(f"{sfens!r} is one position: a list of such is needed")
+        raise TypeError(f"{sfens!r} is one position: pass a list of positions")
     net = net if isinstance(net, EvalNetwork) else load_network(net)
     accumulators, pos = Accumulators(net), new_position()
     record, weights = accumulators.record, accumulators.network
@@ -71,7 +72,7 @@ def evaluate_sfens(net: EvalNetwork | PathLike, sfens: Sequence[str]) -> list[Ev
 
 @jit
 def _evaluate_batch(pos, accumulators, net, pieces, hands, in_check, outputs):
-    """Each position is set up as black's, which the mover's view is; only what an evaluation reads is filled in."""
+    """Evaluate positions set up as black's, as the mover's view is; only what an evaluation reads is filled in."""
     pos.turn = 0
     for index in range(len(pieces)):
         pos.king[0], pos.king[1] = SQUARES, SQUARES
@@ -92,9 +93,10 @@ def _evaluate_batch(pos, accumulators, net, pieces, hands, in_check, outputs):
 
 
 def evaluate_batch(net: EvalNetwork, pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> np.ndarray:
-    """Raw outputs int32 (B, outputs) by this machine's kernel; arguments as for `evaluate_reference`, which it equals.
+    """Return raw outputs int32 (B, outputs) computed by this machine's kernel: those of `evaluate_reference`.
 
-    Several million positions a second for a lite net. Raises ValueError for what no board holds.
+    The arguments are those of `evaluate_reference`. A lite network evaluates several million positions per second.
+    Raises ValueError for positions that no board can hold.
     """
     if pieces.shape[1:] != (SQUARES,) or hands.shape != (len(pieces), 2 * HAND_KINDS) or len(in_check) != len(pieces):
         raise ValueError(f"pieces {pieces.shape}, hands {hands.shape}: (B, 81), (B, 14) and in_check (B,) are needed")

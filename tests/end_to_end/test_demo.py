@@ -10,11 +10,14 @@ import cshogi.KIF
 import pytest
 
 from experiments import demo
-from experiments.jobs.description import Description
+from experiments.jobs.produce import Production
+from lite.datasets.plan import plan_run
 from lite.datasets.provenance import digest_of
 from lite.records.file import RecordFile
+from lite.run_folder import RunWriter
 from liteshogi.commands.demo import Command as Demo
 from search.evaluation.network_file import load_network
+from search.system.options import OptionError
 
 POSITIONS = 20_000
 
@@ -44,21 +47,19 @@ def test_the_demo_makes_what_it_promises(shorter, tmp_path, capsys):
 
 
 class Cut(Exception):
-    """Where a demo ends before its time."""
+    """Ends a demo early."""
 
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """What a demo leaves that was cut in its training, its work left out."""
+    """Return the folder of a demo that was interrupted in its training, without its work."""
 
     def expand(expansion):
-        nets = {"labels": "default", "searched": "default"}
-        folder = expansion.output
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "ledger.jsonl").touch()
-        Description("expand", expansion.told(), expansion.data, nets).begin(folder, empty=True)
-        (folder / "shard_00000.hcpe").write_bytes(b"positions")
-        return {"positions": 1}
+        nets = {"net": "default", "searched": "default"}
+        plan = plan_run("expand", expansion.deciding(), sources={"data": expansion.data}, nets=nets)
+        with RunWriter(expansion.output, plan):
+            (expansion.output / "shard_00000.hcpe").write_bytes(b"positions")
+        return Production(expansion.output, {"positions": 1}, "jobs")
 
     def train(options):
         options.output.mkdir(exist_ok=True)
@@ -91,9 +92,9 @@ def test_a_demo_that_was_cut_is_made_anew(made, monkeypatch):
 @pytest.mark.parametrize(
     ("file", "before", "other"),
     [
-        ("positions/description.json", '"tree": 1', '"tree": 2'),
-        ("positions/description.json", '"verb": "expand"', '"verb": "relabel"'),
-        ("positions/description.json", digest_of(demo.SAMPLE / "teacher_sample.hcpe3"), "of other games"),
+        ("positions/run.json", '"tree": 1', '"tree": 2'),
+        ("positions/run.json", '"verb": "expand"', '"verb": "relabel"'),
+        ("positions/run.json", digest_of(demo.SAMPLE / "teacher_sample.hcpe3"), "of other games"),
         ("run/config.json", '"mirror": true', '"mirror": false'),
         ("run/config.json", 'positions"]', 'games"]'),
         ("run/config.json", "{", "["),
@@ -104,6 +105,7 @@ def test_a_demo_replaces_nothing_of_others(made, file, before, other):
     assert before in text
     (made / file).write_text(text.replace(before, other))
     there = {path: path.read_bytes() for path in made.rglob("*") if path.is_file()}
-    with pytest.raises(ValueError, match=rf"{file.split('/')[0]}: was not made by this demo, .*; choose another -o"):
+    with pytest.raises(OptionError, match=rf"{file.split('/')[0]} in it was not made by this demo") as raised:
         Demo(output=made).run()
+    assert raised.value.fields == ("output",)
     assert {path: path.read_bytes() for path in made.rglob("*") if path.is_file()} == there

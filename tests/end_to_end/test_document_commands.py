@@ -41,31 +41,34 @@ repeats = 1
 width = [32, 64]
 """
 PLAN = """
-[measures]
-teacher = "nn.bin"
+[measure]
+valid = ["valid.hcpe3"]
+yardstick = ["yard"]
 residual = "valid.hcpe3"
-yardstick = "yard"
-valid = "valid.hcpe3"
-opponent = "default"
+repeats = 0
+[play]
+who = "named"
+by = ["nodes"]
 nodes = 20
 games = 2
-openings = "taya36.sfen"
-win_score = 3000
-[shapes]
-small = ["dense", "--width", "8", "--hidden", "8", "--batch-size", "64"]
+[table.batches]
 [data."some.hcpe"]
 cut = ["train.hcpe"]
 positions = 300
-[[row]]
+[[point]]
 name = "small"
-tables = ["batches"]
-shape = "small"
+kind = "dense"
+width = 32
+hidden = [8]
+batch-size = 64
+epochs = 1
 data = ["some.hcpe"]
+games = true
 """
 PAGE = "# A page\n\n<!-- table batches -->\n<!-- end -->\n"
 MAIN = """
-from experiments import timing
-timing.MOST_NODES, timing.MOST_RUNS = 2_000, 1
+from experiments.nets import timing
+timing.MOST_NODES, timing.MOST_RUNS, timing.SPEED_NODES = 2_000, 1, 500
 from liteshogi.__main__ import main
 main()
 """

@@ -93,7 +93,7 @@ def test_a_file_that_needed_a_name_needs_none_as_a_network_file(tmp_path: Path) 
     with pytest.raises(OptionError, match="name it"):
         import_nnue(tmp_path / "nn.bin", tmp_path / "net.safetensors")
     found = import_nnue(tmp_path / "nn.bin", tmp_path / "net.safetensors", architecture=name)
-    assert found["architecture"] == name
+    assert found.architecture == name
     write_nnue(load_network(tmp_path / "net.safetensors"), tmp_path / "again.bin")
     assert (tmp_path / "again.bin").read_bytes() == nameless
 

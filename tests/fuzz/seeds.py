@@ -32,20 +32,53 @@ DESCRIPTION = {
     "verb": "selfplay",
     "options": {"seed": 1},
     "sources": [{"name": "games", "sha256": "0"}],
-    "nets": [{"role": "player", "name": "default"}],
-    "made_by": [{"version": "0.1.0"}],
+    "nets": [{"role": "player", "name": "default", "sha256": "0"}],
+    "made_by": [{"version": "0.0.9"}],
     "begun": "2026-01-01",
     "updated": "2026-01-02",
     "seconds": 1.0,
     "totals": {"games": 2},
 }
+RECORD = {
+    "format": "liteshogi run",
+    "version": 1,
+    "verb": "match",
+    "arguments": [],
+    "options": {},
+    "goal": {},
+    "conditions": {},
+    "sources": [],
+    "nets": [],
+    "files": {},
+    "made_by": [{"versions": {}, "machine": {"cpu": "a CPU", "kernel": "avx2", "cores": 2}}],
+    "started": "2026-01-01",
+    "updated": "2026-01-02",
+    "seconds": 1.0,
+    "state": "done",
+    "totals": {},
+}
+MATCH = RECORD | {
+    "arguments": ["match", "a", "b", "--nodes", "5"],
+    "options": {"nodes": 5, "seed": 1},
+    "goal": {"games": 8, "sprt": {"elo0": 0, "elo1": 5, "alpha": 0.05, "beta": 0.05}, "players": ["a", "b"]},
+    "conditions": {"signature": 7},
+    "sources": [{"role": "data", "name": "a", "files": 1, "bytes": 9, "sha256": "0", "description": None}],
+    "nets": [{"role": "first", "name": "default", "sha256": "0"}],
+    "files": {"default": "0"},
+    "totals": {"games": 2, "seconds": 0.5},
+    "products": {"net.bin": "0"},
+}
+PAIR = {"wins as black": 1, "losses as white": 1, "positions": 9, "nodes": 50, "seconds": 0.5}
 LOSS = {
+    "kind": "judged position",
+    "job": 0,
     "position": "startpos",
     "sfen": "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1",
-    "best": ["7g7f", "3c3d"],
+    "best_move": "7g7f",
+    "best": 20,
     "moves": ["2g2f"],
     "scores": [10],
-    "replies": [["3c3d"]],
+    "replies": ["3c3d"],
     "losses": [20],
 }
 
@@ -94,6 +127,17 @@ def hcpe3() -> list[bytes]:
     moves, scores = rows["move"].copy(), rows["score"].copy()
     visits = [(moves[ply : ply + 1].repeat(ply % 3), np.arange(ply % 3, dtype=np.uint16)) for ply in range(40)]
     return [raw, encode_game(header["hcp"], int(header["result"]), moves, scores, visits)]
+
+
+def packs() -> list[bytes]:
+    """A game from the start position and one from a position of its own."""
+    from lite.records.formats import game_dtype, move_dtype
+
+    raw = SAMPLE.read_bytes()[:FIRST_GAMES]
+    header = np.frombuffer(raw, game_dtype, 1)[0]
+    rows = np.frombuffer(raw, move_dtype, 40, game_dtype.itemsize)
+    placed = b"\0" + header["hcp"].tobytes() + b"\7\0" + b"".join(row.tobytes()[:4] for row in rows) + b"\x81\0\0"
+    return [placed + b"\1" + (7739).to_bytes(2, "little") + b"\5\0\x81\0\0"]  # 7g7f
 
 
 def hcpe() -> list[bytes]:

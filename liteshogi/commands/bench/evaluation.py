@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,38 +11,45 @@ import tyro
 
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json
-from search.evaluation.bench import bench_evaluation
+from search.evaluation.bench import EvaluationBench, bench_evaluation
 
 
 @dataclass(frozen=True)
 class Command:
-    """Measure the evaluation along recorded games: nanoseconds of update, layers, refresh; NNUE's size beside."""
+    """Measure the evaluation along recorded games: nanoseconds of update, layers and refresh, beside HalfKP."""
 
     net: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="NET")] = None
-    """Network file to measure, or `default`; without it the dimensions of (16, 4, 32), and the default net beside."""
+    """Network file to measure, or `default`; without it the dimensions of (16, 4, 32) and the default network."""
     games: Path | None = None
-    """Games from the start position: JSON lines with `moves`, or lines `startpos moves ...`, packed by xz or not.
-    Without them those of LITESHOGI_DATA or ../shared/data, or random ones where there are none."""
+    """Games from the start position: JSON lines with `moves`, or lines `startpos moves ...`, xz or plain. Default: the
+    games below the folder in LITESHOGI_DATA, else random games."""
     count: int = 1000
-    """Games to walk along."""
+    """Number of games to replay."""
     runs: int = 7
-    """Runs to take the median of."""
+    """Number of runs; the median is reported."""
     json: Json = False
 
     def run(self) -> None:
-        figures = bench_evaluation(self.net, self.games, self.count, self.runs)
-        print(json.dumps(figures) if self.json else as_text(figures))
+        found = bench_evaluation(self.net, self.games, self.count, self.runs)
+        print(json.dumps(as_json(found)) if self.json else as_text(found))
 
 
-def as_text(figures: dict[str, Any]) -> str:
-    """The figures for a reader."""
-    counts = f"{amount(figures['positions'], 'position')} of {amount(figures['games'], 'game')} ({figures['source']})"
+def as_json(found: EvaluationBench) -> dict[str, Any]:
+    """Return the figures for scripts: those of the network itself at the top."""
+    others = {} if found.default is None else {"default": asdict(found.default)}
+    figures = asdict(found)
+    return figures.pop("times") | others | {name: figures[name] for name in figures if name != "default"}
+
+
+def as_text(found: EvaluationBench) -> str:
+    """Return the figures for a reader."""
+    counts = f"{amount(found.positions, 'position')} of {amount(found.games, 'game')} ({found.source})"
     lines = [
-        f"{counts}, kernel {figures['kernel']}",
-        f"{'nanoseconds a position':34}   update   layers     both  refresh (a perspective)",
+        f"{counts}, kernel {found.kernel}",
+        f"{'nanoseconds per position':34}   update   layers     both  refresh (per perspective)",
     ]
-    for part in (figures, figures.get("default"), figures["half_kp"]):
-        if part:
-            times = (part["update_ns"], part["forward_ns"], part["update_ns"] + part["forward_ns"], part["refresh_ns"])
-            lines.append(f"{part['network']:34}" + "".join(f" {nanoseconds:8.1f}" for nanoseconds in times))
+    for part in (found.times, found.default, found.half_kp):
+        if part is not None:
+            times = (part.update_ns, part.forward_ns, part.update_ns + part.forward_ns, part.refresh_ns)
+            lines.append(f"{part.network:34}" + "".join(f" {nanoseconds:8.1f}" for nanoseconds in times))
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`--config FILE`: the options of another run, which those of the command line override."""
+"""`--config FILE`: options from a file; options on the command line override them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from typing import Annotated, Any
 
 import tyro
 
+from lite.run_folder import FORMAT
 from search.system.files import read_text
 from search.system.metadata import parse_json
 
 Configuration = Annotated[
     Path | None,
-    tyro.conf.arg(help="Options to begin with, the config.json of a run or a file like it; those given here override."),
+    tyro.conf.arg(help="File of options: the run.json of a run, or a JSON object; options given here override it."),
 ]
 
 
 def configured(command: type, words: list[str], kind: str) -> Any:
-    """The `command` that the file behind `--config` among `words` describes; None where there is no such option.
+    """Return the command that the file after `--config` in `words` describes; None without that option.
 
-    A file is a JSON object of options by their names on the command line, `data` among them; all but `kind`, which
-    must be this one where it stands there, may be left out. Raises OSError or ValueError in words."""
+    The file is a run's run.json, or a JSON object of options by their names on the command line or in Python, and
+    `data`. Every option may be omitted. If it has a `kind`, it must be this one. Raises OSError or ValueError.
+    """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--config", type=Path)
     path = parser.parse_known_args(words)[0].config
@@ -31,32 +33,37 @@ def configured(command: type, words: list[str], kind: str) -> Any:
 
 
 def read_configuration(path: Path) -> dict[str, Any]:
-    """The options that a file holds, by their names on the command line, and perhaps `kind`. Raises as `configured`."""
+    """Return the options in a file, by their names on the command line, and `kind` if given. Raises as `configured`."""
     text = read_text(path)
     try:
         options = parse_json(text)
     except ValueError as error:
         raise ValueError(f"{path}: not a JSON file: {error}") from None
     if not isinstance(options, dict):
-        raise ValueError(f"{path}: not options of a run: a JSON object is needed, as in a run's config.json")
+        raise ValueError(f"{path}: not the options of a run: a JSON object is required, or a run's run.json")
+    if options.get("format") == FORMAT:
+        parts = [part for part in (options.get("options"), options.get("goal")) if isinstance(part, dict)]
+        if len(parts) < 2:
+            raise ValueError(f"{path}: not the options of a run: it has no options and goal")
+        options = {name: value for part in parts for name, value in part.items()}
     if "config" in options:
-        raise ValueError(f"{path}: config: a file of options names no other; put the options of both into one")
-    return options
+        raise ValueError(f"{path}: config: a file of options cannot name another; put all options into one file")
+    return {name.rstrip("_").replace("_", "-"): value for name, value in options.items()}
 
 
 def described(command: type, options: dict[str, Any], path: Path, kind: str) -> Any:
-    """The `command` of a kind that the options of the file `path` describe. Raises ValueError in words."""
+    """Return the command of a kind that the options of the file `path` describe. Raises ValueError."""
     of = options.get("kind", kind)
     if of != kind:
         raise ValueError(f"{path}: options of `liteshogi train {of}`, not of `liteshogi train {kind}`")
     try:
         return tyro.cli(command, args=_words(options), prog=f"liteshogi train {kind}")
     except SystemExit:
-        raise ValueError(f"{path}: its options cannot be taken, for the reason above") from None
+        raise ValueError(f"{path}: its options cannot be used, for the reason above") from None
 
 
 def _words(options: dict[str, Any]) -> list[str]:
-    """Options as the command line has them."""
+    """Return options as words of a command line."""
     words = _values(options.get("data", []))
     for name, value in options.items():
         if isinstance(value, bool):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from lite.training.folder import RunFolder
 from lite.training.options import TrainingOptions
+from lite.training.run import Outcome
 from lite.workers import join_workers
 from search.system.command_line import command_arguments
 
@@ -25,9 +25,9 @@ def hint_if_interrupted(options: TrainingOptions) -> Iterator[None]:
         raise
 
 
-def hint_if_unfinished(figures: Mapping[str, Any]) -> None:
+def hint_if_unfinished(outcome: Outcome) -> None:
     """Show how to resume a run that `max_steps` has ended."""
-    if figures["step"] < figures["steps"]:
+    if outcome.step < outcome.steps:
         show_how_to_resume()
 
 

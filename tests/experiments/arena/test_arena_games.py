@@ -10,6 +10,7 @@ from rsshogi.core import Move
 
 from experiments.arena.engine_match import Match, play_match
 from experiments.arena.kif_games import read_games, write_games
+from experiments.arena.process import ARENA
 from lite.notation.game import Game
 from lite.notation.games import read_games as read_notation
 from lite.notation.kif import read_kif
@@ -36,7 +37,7 @@ def test_a_match_leaves_its_games_as_kif(played):
         parsed = cshogi.KIF.Parser.parse_str(file.read_text(encoding="utf-8"))
         assert len(parsed.moves) > 4
         assert "評価値" in file.read_text(encoding="utf-8")
-    assert write_games(played / "games" / "game.db", played / "again", {}) == []
+    assert write_games(played / ARENA / "games" / "game.db", played / "again", {}) == []
     assert len(list((played / "again").iterdir())) == 2
 
 
@@ -81,7 +82,7 @@ def test_wins_of_the_side_to_move_are_told_apart(tmp_path):
 
 def test_a_win_that_is_none_by_the_rules_is_told(tmp_path):
     database = _database(tmp_path / "game.db", "WHITE_WIN", ["4h5h"])
-    told = "LiteShogi declared 1 win that the rule of 27 points does not give, counted as won"
+    told = "LiteShogi declared 1 win that the rule of 27 points does not allow, counted as won"
     assert write_games(database, tmp_path / "kif", {"b": "LiteShogi"}) == [told]
 
 
@@ -89,7 +90,7 @@ def test_a_game_that_kif_cannot_tell_does_not_keep_the_others_back(tmp_path, cap
     database = _database(tmp_path / "game.db", "WHITE_WIN_BY_DECLARATION", ["4h5h", "5a4a"])  # black is to move
     assert write_games(database, tmp_path / "kif", {}) == []
     assert not list((tmp_path / "kif").iterdir())
-    assert "cannot be told in KIF" in capsys.readouterr().err
+    assert "KIF cannot express it" in capsys.readouterr().err
 
 
 def test_games_that_broke_off_are_left_out(tmp_path):

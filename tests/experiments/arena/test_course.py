@@ -13,8 +13,12 @@ from rsshogi.core import Move
 
 from experiments.arena import results
 from experiments.arena.course import read_course
-from experiments.arena.results import read_results
+from experiments.arena.engine_match import VERB
+from experiments.arena.process import ARENA
+from experiments.arena.results import read_arena_games
 from experiments.report.match_section import MOVES, RATE, match_section
+from experiments.report.section import Run
+from lite.run_folder import RunPlan, RunWriter, read_run
 from search.score import score_of_rate, win_rate
 
 BLACK_FIRST = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
@@ -111,7 +115,7 @@ def test_a_paused_game_has_no_result_and_a_failed_one_no_points(tmp_path):
     with closing(sqlite3.connect(folder / "games" / "game.db")) as database, database:
         database.executemany("update game set game_result = ? where id = ?", [("PAUSED", 1), ("ERROR", 2)])
         database.execute("insert into game select 4, 'g4', 'DRAW_BY_REPETITION', '', 1, 2")
-    found = [(one.pair, one.points, one.ending) for one in read_results(folder)]
+    found = [(one.pair, one.points, one.ending) for one in read_arena_games(folder)]
     assert found[:-1] == [("pair 0", 1.0, "BLACK_WIN"), ("pair 1", None, "ERROR"), ("pair 1", 0.0, "BLACK_WIN")]
     assert found[-1] == ("g4", 0.5, "DRAW_BY_REPETITION")  # one that the schedule does not tell of is a pair of its own
 
@@ -123,22 +127,19 @@ def test_a_schedule_is_read_once_it_has_been_written_whole(tmp_path, monkeypatch
     schedule.write_text(whole[:20])
     writer = threading.Timer(0.2, schedule.write_text, (whole,))
     writer.start()
-    assert [one.pair for one in read_results(folder)] == ["pair 0", "pair 0", "pair 1", "pair 1"]
+    assert [one.pair for one in read_arena_games(folder)] == ["pair 0", "pair 0", "pair 1", "pair 1"]
     writer.join()
     monkeypatch.setattr(results, "WRITING_SECONDS", 0.1)
     schedule.write_text("")
     with pytest.raises(OSError, match=r"schedule\.json: JSONDecodeError"):
-        read_results(folder)
+        read_arena_games(folder)
 
 
 def test_a_report_draws_the_course(tmp_path):
-    folder = play(tmp_path, 10, length=34)
-    (folder / "match.yaml").write_text(
-        json.dumps({"rules": {"time_control": {"byoyomi_ms": 100}}, "tournament": {"seed": 1}})
-    )
-    for name in ("first", "second"):
-        (folder / f"{name}.yaml").write_text(json.dumps({"engine_path": name, "engine_args": [], "options": {}}))
-    (chart,) = match_section({"mine": folder}).charts[-1:]
+    play(tmp_path / ARENA, 10, length=34)
+    with RunWriter(tmp_path, RunPlan(VERB, goal={"players": ["first", "second"]})):
+        pass
+    (chart,) = match_section([Run("mine", tmp_path, read_run(tmp_path))]).charts[-1:]
     rows = chart.spec["data"]["values"]
     assert [(row[MOVES], row["seen by"]) for row in rows][:3] == [
         (10, "mine: the first"),

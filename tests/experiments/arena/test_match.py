@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from experiments.arena.engine_match import Match, count_results, play_match
-from experiments.arena.process import LOG, described_run
-from experiments.arena.results import Result, pair_results, read_results
+from experiments.arena.engine_match import Match, play_match, tally_games
+from experiments.arena.process import ARENA, LOG, write_inputs
+from experiments.arena.results import ArenaGame, pair_results, read_arena_games, recorded_games
 from experiments.elo.strength import elo_of
+from lite.run_folder import RunPlan, RunWriter, read_run
 from liteshogi.commands.match import as_text
+from search.system.options import OptionError
 
 ROOT = Path(__file__).parents[3]
 
 
 def test_results_are_counted_for_the_first_engine():
     results = [
-        Result("a", 1.0, "BLACK_WIN"),
-        Result("a", 0.5, "DRAW_BY_REPETITION"),
-        Result("b", 0.0, "BLACK_WIN"),
-        Result("b", None, "ERROR"),
-        Result("c", 1.0, "WHITE_WIN"),
+        ArenaGame("1", "a", 1.0, "BLACK_WIN"),
+        ArenaGame("2", "a", 0.5, "DRAW_BY_REPETITION"),
+        ArenaGame("3", "b", 0.0, "BLACK_WIN"),
+        ArenaGame("4", "b", None, "ERROR"),
+        ArenaGame("5", "c", 1.0, "WHITE_WIN"),
     ]
-    report = count_results(results)
-    assert (report["games"], report["wins"], report["draws"], report["losses"], report["points"]) == (4, 2, 1, 1, 2.5)
-    assert report["failed"] == 1
-    assert report["endings"] == {"BLACK_WIN": 2, "DRAW_BY_REPETITION": 1, "ERROR": 1, "WHITE_WIN": 1}
+    report = tally_games(results)
+    assert (report.games, report.wins, report.draws, report.losses, report.points) == (4, 2, 1, 1, 2.5)
+    assert report.failed == 1
+    assert report.endings == {"BLACK_WIN": 2, "DRAW_BY_REPETITION": 1, "ERROR": 1, "WHITE_WIN": 1}
     assert pair_results(results) == [(1.5, 2), (0.0, 1), (1.0, 1)]
-    assert (report["elo"], report["elo_low"]) == (pytest.approx(elo_of(2.5 / 4)), None)
-    more = count_results([*results, *(Result(pair, points, "WHITE_WIN") for pair in "defg" for points in (0.0, 1.0))])
-    assert more["elo_low"] < more["elo"] < more["elo_high"]
+    assert (report.elo, report.elo_low) == (pytest.approx(elo_of(2.5 / 4)), None)
+    others = [ArenaGame("", pair, points, "WHITE_WIN") for pair in "defg" for points in (0.0, 1.0)]
+    more = tally_games([*results, *others])
+    assert more.elo is not None
+    assert more.elo_low is not None
+    assert more.elo_high is not None
+    assert more.elo_low < more.elo < more.elo_high
 
 
 @pytest.fixture(scope="module")
@@ -74,19 +80,20 @@ def test_relative_files_reach_the_engine_whole(played):
 
 
 def test_openings_are_given_as_shogiarena_reads_them(played):
-    assert Path("run/openings.sfen").read_text() == "startpos\nstartpos moves 5i5h 5a5b\n"
+    assert Path("run", ARENA, "openings.sfen").read_text() == "startpos\nstartpos moves 5i5h 5a5b\n"
 
 
 def test_a_crash_is_counted_and_told_and_players_have_names(played):
     _, report = played
-    assert (report["first"], report["second"]) == ("Scripted (play EvalFile=mine.bin)", "Scripted (crash once)")
-    assert (report["wins"], report["draws"], report["losses"], report["failed"]) == (1, 3, 0, 0)
-    assert report["remarks"] == [f"Scripted (crash once) broke off 1 times, counted as lost, see {Path('run') / LOG}"]
-    assert sorted(pair_results(read_results(Path("run")))) == [(1.0, 2), (1.5, 2)]
+    assert (report.first, report.second) == ("Scripted (play EvalFile=mine.bin)", "Scripted (crash once)")
+    assert (report.wins, report.draws, report.losses, report.failed) == (1, 3, 0, 0)
+    log = Path("run", ARENA, LOG)
+    assert report.remarks == (f"Scripted (crash once) broke off 1 times, counted as lost, see {log}",)
+    assert sorted(pair_results(recorded_games(Path("run")))) == [(1.0, 2), (1.5, 2)]
     names = set()
     for path in sorted(Path("run/kif").iterdir()):
         names |= {line.split("：", 1)[1] for line in path.read_text("utf-8").splitlines() if line[1:3] == "手："}
-    assert names == {report["first"], report["second"]}
+    assert names == {report.first, report.second}
 
 
 def test_the_command_says_who_played_and_what_went_wrong(played):
@@ -95,74 +102,50 @@ def test_the_command_says_who_played_and_what_went_wrong(played):
     assert lines == [
         "Scripted (play EvalFile=mine.bin): 2.5 of 4 points (62.5 %) against Scripted (crash once)",
         "1 wins, 3 draws, 0 losses; too few games for an Elo",
-        "ends of games: " + ", ".join(f"{ending} {count}" for ending, count in report["endings"].items()),
+        "ends of games: " + ", ".join(f"{ending} {count}" for ending, count in report.endings.items()),
     ]
-    assert mishap == report["remarks"][0]
+    assert mishap == report.remarks[0]
 
 
 def test_what_shogiarena_says_is_kept_in_a_log_and_from_the_terminal(played, capfd):
     match, report = played
     assert play_match(match) == report  # nothing is left to play
+    assert read_run(match.output).goal["players"] == [report.first, report.second]
+    assert read_run(match.output).state == "done"
     assert capfd.readouterr() == ("", "")
-    assert "Traceback" in (match.output / LOG).read_text()
+    assert "Traceback" in (match.output / ARENA / LOG).read_text()
 
 
-def test_a_directory_of_another_match_is_left_alone(played, scripted):
+def test_a_folder_of_another_match_is_left_alone(played, scripted):
     match, _ = played
     before = {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()}
     for other, words in (
-        (
-            Match(match.first, match.second, output=match.output),
-            r"first\.options\.EvalFile|options\.EvalFile is .*, here not set",
-        ),
-        (Match(**{**vars(match), "byoyomi": 100}), r"rules\.time_control\.byoyomi_ms is 5000 there, here 100"),
-        (Match(**{**vars(match), "second": scripted.command("slow")}), "engine_args.1 is crash once there, here slow"),
+        (replace(match, first_option=()), r"another first: options EvalFile .*, not null"),
+        (replace(match, byoyomi=100), "`byoyomi` 5000, not 100"),
+        (replace(match, second=scripted.command("slow")), "another second: command "),
     ):
-        with pytest.raises(ValueError, match=f"^run holds another run .{words}.: .* or give another --output$"):
+        with pytest.raises(OptionError, match=f"`output` run: holds a run with {words}"):
             play_match(other)
     Path("mine.bin").write_text("another net")
-    with pytest.raises(ValueError, match=r"mine\.bin has changed since"):
+    with pytest.raises(OptionError, match=r"another first: files .*mine\.bin"):
         play_match(match)
     Path("mine.bin").write_text("a net")
     assert {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()} == before
 
 
-def test_a_run_keeps_the_environment_of_its_start(tmp_path):
-    starts = itertools.count(61.5)  # how long an engine takes to be ready tells no runs apart
-
-    def describe(**environment):
-        told = {"options": {"Hash": 1}, "handshake_timeout": next(starts), "environment": environment}
-        with described_run(tmp_path, {"first.yaml": told}, ()):
-            pass
-
-    describe(HOME="/a", LITESHOGI_KERNEL="plain")
+def test_games_that_have_begun_keep_the_inputs_of_their_start(tmp_path):
+    write_inputs(tmp_path, {"first.yaml": {"environment": {"HOME": "/a"}}})
     (tmp_path / "games").mkdir()
-    describe(HOME="/b")  # nothing was played
+    write_inputs(tmp_path, {"first.yaml": {"environment": {"HOME": "/b"}}})  # nothing was played
     (tmp_path / "games" / "game.db").touch()
-    describe(HOME="/c")
+    write_inputs(tmp_path, {"first.yaml": {"environment": {"HOME": "/c"}}})
     assert json.loads((tmp_path / "first.yaml").read_text())["environment"] == {"HOME": "/b"}
-    with pytest.raises(ValueError, match=r"environment\.LITESHOGI_KERNEL is not set there, here avx2"):
-        describe(HOME="/b", LITESHOGI_KERNEL="avx2")
-    (tmp_path / "first.yaml").write_text("{")
-    with pytest.raises(ValueError, match=r"first\.yaml cannot be read there"):
-        describe(HOME="/b")
-
-
-def test_a_run_keeps_the_order_of_its_games(tmp_path):
-    def describe(**told):
-        with described_run(tmp_path, {"match.yaml": {"tournament": told}}, ()):
-            return json.loads((tmp_path / "match.yaml").read_text())["tournament"]
-
-    (tmp_path / "games").mkdir()
-    describe(seed=1)
-    (tmp_path / "games" / "game.db").touch()
-    assert describe(seed=1, game_order="interleave") == {"seed": 1}
 
 
 def test_one_run_at_a_time_works_in_a_directory(scripted, tmp_path):
     match = Match(scripted.command(), scripted.command(), output=tmp_path)
     with (
-        described_run(tmp_path, {}, ()),
+        RunWriter(tmp_path, RunPlan("any")),
         pytest.raises(ValueError, match=f"another run is at work here .process {os.getpid()}"),
     ):
         play_match(match)
@@ -179,7 +162,7 @@ def test_a_match_of_which_no_game_came_to_an_end_fails(scripted, tmp_path):
         ValueError, match=f"no game came to an end: 2 games failed .*see .*{LOG}; .* remove .*run or give"
     ):
         play_match(Match(str(once), scripted.command(), games=2, output=tmp_path / "run"))
-    assert {one.ending for one in read_results(tmp_path / "run")} == {"ERROR"}
+    assert {one.ending for one in recorded_games(tmp_path / "run")} == {"ERROR"}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
@@ -188,20 +171,20 @@ def test_ctrl_c_leaves_no_engine_and_the_same_command_goes_on(scripted, tmp_path
         "import sys; from pathlib import Path; from experiments.arena.engine_match import Match, play_match\n"
         f"match = Match({scripted.command('slow')!r}, {scripted.command()!r}, games=4, byoyomi=5000, max_plies=8,"
         f" output=Path({str(tmp_path / 'run')!r}))\n"
-        "try: print(play_match(match)['games'])\nexcept KeyboardInterrupt: sys.exit(130)\n"
+        "try: print(play_match(match).games)\nexcept KeyboardInterrupt: sys.exit(130)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "LITESHOGI_DIARY": str(tmp_path / "diary")}
     command = [sys.executable, "-c", script]
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
         end = time.monotonic() + 60
-        while not read_results(tmp_path / "run"):
+        while not read_arena_games(tmp_path / "run" / ARENA):
             assert time.monotonic() < end
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         _, complaints = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert complaints.splitlines() == ["run the same command again to go on"]
-    done = len(read_results(tmp_path / "run"))
+    assert complaints.splitlines() == ["run the same command again to resume"]
+    done = len(read_arena_games(tmp_path / "run" / ARENA))
     assert 1 <= done < 4
     diary = (tmp_path / "diary").read_text()
     assert subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60).stdout == "4\n"

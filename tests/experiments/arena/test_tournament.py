@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from experiments.arena.engine_match import Match, play_match
-from experiments.arena.process import LOG
-from experiments.arena.results import Result, read_failure, read_results, seat_names
+from experiments.arena.process import ARENA, LOG
+from experiments.arena.results import ArenaGame, read_failure, recorded_games, seat_names
 from experiments.arena.tournament import UsiGames
 from experiments.league.league import count_meetings, play_league
 from experiments.league.participant import Participant, parse_participant
 from experiments.report.match_section import match_section
+from experiments.report.section import Run
+from lite.run_folder import read_run
 
 ROOT = Path(__file__).parents[3]
 
@@ -22,10 +24,10 @@ ROOT = Path(__file__).parents[3]
 def test_results_are_counted_by_meeting():
     seats = seat_names(3)
     results = [
-        Result("a", 1.0, "BLACK_WIN", (seats[0], seats[2])),
-        Result("a", 0.5, "DRAW_BY_REPETITION", (seats[0], seats[2])),
-        Result("b", 0.0, "WHITE_WIN", (seats[0], seats[1])),
-        Result("b", None, "ERROR", (seats[0], seats[1])),
+        ArenaGame("1", "a", 1.0, "BLACK_WIN", (seats[0], seats[2])),
+        ArenaGame("2", "a", 0.5, "DRAW_BY_REPETITION", (seats[0], seats[2])),
+        ArenaGame("3", "b", 0.0, "WHITE_WIN", (seats[0], seats[1])),
+        ArenaGame("4", "b", None, "ERROR", (seats[0], seats[1])),
     ]
     first, second = count_meetings(results, 3, [(0, 1), (0, 2)])
     assert (first.games, first.points, first.losses) == (1, 0, 1)
@@ -34,11 +36,11 @@ def test_results_are_counted_by_meeting():
 
 def test_a_game_that_fails_for_the_machine_tells_so(tmp_path):
     """ShogiArena writes no failure of it, only a line like this one of its log."""
-    assert read_failure(tmp_path) == "for no reason that shogiarena tells"
+    assert read_failure(tmp_path) == "for a reason that shogiarena does not report"
     line = "Invalidating timeout: game=g0141-3fr7j5tskq site=update_after_move_expired origin=unknown "
     line += "reason=explanatory-lag overshoot_ms=366.4580350014148 lag_ms=867.4128156126244\n"
     (tmp_path / LOG).write_text(f"2026-11-24 20:51:28 [WARNING]: {line}")
-    assert read_failure(tmp_path) == "a move was late while the machine stood still for 867 ms: explanatory-lag"
+    assert read_failure(tmp_path) == "a move was late while the machine stalled for 867 ms: explanatory-lag"
 
 
 def test_this_engine_in_a_process_plays_at_equal_nodes(scripted, tmp_path):
@@ -56,11 +58,11 @@ def test_this_engine_in_a_process_plays_at_equal_nodes(scripted, tmp_path):
         patch.setenv("LITESHOGI_DIARY", str(tmp_path / "diary"))
         report = play_league(rules, players, gauntlet=True)
         assert play_league(rules, players, gauntlet=True) == report  # nothing is left to play
-    assert report["games"] == 4
-    script = next(row for row in report["players"] if row["name"] == "script")
-    assert (script["games"], script["losses"]) == (2, 2)
-    assert [remark for remark in report["remarks"] if remark.startswith("script")] == [
-        f"script made an illegal move 2 times, counted as lost, see {rules.output / LOG}"
+    assert report.games == 4
+    script = next(row for row in report.players if row.name == "script")
+    assert (script.games, script.losses) == (2, 2)
+    assert [remark for remark in report.remarks if remark.startswith("script")] == [
+        f"script made an illegal move 2 times, counted as lost, see {rules.output / ARENA / LOG}"
     ]
     asked = [line for line in (tmp_path / "diary").read_text().splitlines() if line.startswith("go ")]
     assert asked
@@ -78,7 +80,7 @@ def test_this_engine_in_a_process_plays_at_equal_nodes(scripted, tmp_path):
 def test_all_meetings_are_played_side_by_side(gauntlet, meetings, scripted, tmp_path):
     players = [Participant(name, scripted.command()) for name in "abc"]
     play_league(UsiGames(games=4, byoyomi=5000, max_plies=4, output=tmp_path / "run"), players, gauntlet)
-    results = read_results(tmp_path / "run")
+    results = recorded_games(tmp_path / "run")
     assert len(results) == 4 * meetings
     for done in range(len(results)):
         played = Counter({one.players: 0 for one in results})
@@ -104,8 +106,13 @@ def test_clocks_that_save_time_reach_the_engines_and_the_report(clock, asked, co
         play_match(Match(scripted.command(), scripted.command(), games=2, **clock, max_plies=6, output=output))
     told = [line for line in (tmp_path / "diary").read_text().splitlines() if line.startswith("go ")]
     assert asked in told[0]  # ShogiArena holds the first move's increment back until the move is made
-    (row,) = match_section({"run": output}).origins
-    assert command in row.command
+    section = match_section([Run("run", output, read_run(output))])
+    assert all(f"{word.strip('-')}={value}" in section.origins[0].command for word, value in pairs_of(command))
+
+
+def pairs_of(command: str) -> list[tuple[str, str]]:
+    words = command.split()
+    return list(zip(words[::2], words[1::2], strict=True))
 
 
 def test_a_misspelt_network_is_told_of_before_the_openings_that_engines_would_need(scripted, tmp_path):
@@ -117,6 +124,6 @@ def test_a_misspelt_network_is_told_of_before_the_openings_that_engines_would_ne
 
 def test_equal_nodes_ask_for_openings(scripted, tmp_path):
     players = [Participant(name, scripted.command()) for name in "abc"]
-    with pytest.raises(ValueError, match="--openings: is needed, for with --nodes or --depth engines repeat"):
+    with pytest.raises(ValueError, match="`openings`: required, as with `nodes` or `depth` engines repeat"):
         play_league(UsiGames(games=4, nodes=9, output=tmp_path / "run"), players)
     assert not (tmp_path / "run").exists()

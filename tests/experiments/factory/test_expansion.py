@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,9 +25,9 @@ from experiments.factory.expand import (
     Mixture,
     _movers_result,
 )
-from experiments.factory.expansion import Expansion, Labelling, Relabelling, Unmet, expand, relabel
+from experiments.factory.expansion import Expansion, Labelling, Relabelling, UnmetPositions, expand, relabel
 from experiments.factory.seen import Seen, code_hashes
-from experiments.jobs.description import Description
+from experiments.jobs.produce import Production
 from experiments.jobs.protocol import Product
 from experiments.jobs.summary import as_text
 from experiments.jobs.workforce import Workforce
@@ -35,12 +35,12 @@ from experiments.labels.labels import NetworkLabels, blend_results
 from experiments.labels.study import QUIESCENCE, SEARCH, STATIC, Studio, sample_dtype
 from experiments.labels.usi_labels import EngineLabels
 from experiments.report.verify import SAME, verify
-from lite.datasets.description import read_description
 from lite.datasets.provenance import sha256_of
 from lite.datasets.stat import describe
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
+from lite.run_folder import RunPlan, read_run
 from search.alphabeta.sampling import MAIN
 from search.alphabeta.sampling import QUIESCENCE as QUIESCENT
 from search.evaluation.network_file import load_network
@@ -101,11 +101,11 @@ def test_every_kind_is_made_labelled_and_described(source, tmp_path):
     report = expand(Expansion((source,), tmp_path / "one", mixture=MIXTURE, workforce=Workforce(1)))
     records = records_in(tmp_path / "one")
     count = len(np.fromfile(source, hcpe_dtype))
-    assert report["positions"] == len(records)
-    kinds = {name: report[f"made {name}"] / count for name in ("played", "random moves", "leaf", "settled")}
+    assert report.count("positions") == len(records)
+    kinds = {name: report.count(f"made {name}") / count for name in ("played", "random moves", "leaf", "settled")}
     assert kinds == pytest.approx({"played": 0.5, "random moves": 1.5, "leaf": 0.3, "settled": 0.4}, abs=0.12)
-    assert report["made tree, main search"] > 0
-    assert report["made tree, quiescence"] > count / 4
+    assert report.count("made tree, main search") > 0
+    assert report.count("made tree, quiescence") > count / 4
     assert len(np.unique(code_hashes(records["hcp"]))) == len(records)
     scores, _ = Studio(load_network("default")).study(np.ascontiguousarray(records["hcp"]), STATIC)
     assert records["score"].tolist() == scores.tolist()
@@ -202,7 +202,7 @@ def test_each_kind_is_made_as_it_is_told(source, monkeypatch):
 def test_what_was_met_before_is_left_out_and_counted(source, tmp_path):
     records = np.fromfile(source, hcpe_dtype)
     records = records[np.unique(code_hashes(records["hcp"]), return_index=True)[1]]
-    unmet = Unmet(tmp_path, Seen(1))
+    unmet = UnmetPositions(tmp_path, Seen(1))
     for part, met in ((records[:20], 0), (records[5:30], 15)):
         found = unmet(Product(part.tobytes(), {"sources": 3}))
         assert found.counts == {"sources": 3, "positions": len(part) - met, "met before": met}
@@ -217,20 +217,22 @@ def test_a_result_is_the_movers():
 
 def test_what_decides_what_is_made_reaches_it(source, tmp_path, monkeypatch):
     made: list[tuple[object, ...]] = []
-    monkeypatch.setattr("experiments.factory.expansion.produce", lambda *given, **_: made.append(given) or {})
+    empty = Production(tmp_path, {}, "")
+    monkeypatch.setattr("experiments.factory.expansion.produce", lambda *given, **_: made.append(given) or empty)
     labels = Labelling("search", "lite-16-4-32", depth=3, result_share=0.3, cp_per_logit=500.0)
     expand(Expansion((source,), tmp_path, labels, 7, mixture=MIXTURE, searched="dense-64-16"))
-    description, task = made[0][1:3]
-    assert isinstance(description, Description)
+    plan, task = made[0][1:3]
+    assert isinstance(plan, RunPlan)
     assert isinstance(task, ExpandTask)
     assert (task.mixture, task.seed, task.result_share, task.cp_per_logit) == (MIXTURE, 7, 0.3, 500)
     assert isinstance(task.labels, NetworkLabels)
     assert (task.labels.label, task.labels.nodes, task.labels.depth) == ("search", 0, 3)
     assert np.array_equal(task.labels.network.rows, load_network("lite-16-4-32").rows)
     assert np.array_equal(task.searched.rows, load_network("dense-64-16").rows)
-    roles = [(net["role"], net["name"]) for net in description._fixed["nets"]]
-    assert roles == [("labels", "lite-16-4-32"), ("searched", "dense-64-16")]
-    assert set(description._fixed["options"]) == {"labels", "seed", "mixture"}
+    roles = [(net.role, net.name) for net in plan.nets]
+    assert roles == [("net", "lite-16-4-32"), ("searched", "dense-64-16")]
+    fields = {*asdict(Labelling()), *asdict(Mixture()), "seed"} - {"net"}
+    assert set(plan.options) == fields
     asked = Labelling("engine", nodes=2, depth=3, engine="e", engine_option=("A=b",)).source()
     assert asked == EngineLabels("e", ("A=b",), 2, 3)
 
@@ -241,7 +243,7 @@ def test_no_position_in_check_is_made_whoever_labels(source, tmp_path):
     made = {code.tobytes() for code in records_in(tmp_path)["hcp"]}
     before = np.fromfile(source, hcpe_dtype)["hcp"]
     assert made == {code.tobytes() for code in before if not cshogi_board(code).is_check()}
-    assert report["made played"] == len(made) < len({code.tobytes() for code in before})
+    assert report.count("made played") == len(made) < len({code.tobytes() for code in before})
 
 
 def test_it_matters_not_who_works_nor_when(source, tmp_path):
@@ -265,15 +267,15 @@ def test_it_matters_not_who_works_nor_when(source, tmp_path):
         common = np.isin(np.sort(code_hashes(again["hcp"])), first).mean()
         assert common > 0.75, other
         assert len(np.unique(code_hashes(again["hcp"]))) == len(again)
-    with pytest.raises(ValueError, match=r"made with --label \"search\", not \"static\"; .*use another -o"):
+    with pytest.raises(ValueError, match=r"`label` \"search\", not \"static\"; .*another folder"):
         expand(Expansion((source,), tmp_path / "one", Labelling("static"), mixture=MIXTURE, positions=6000))
 
 
 def test_where_nothing_varies_the_data_are_gone_through_once(source, tmp_path):
     only = Mixture(played=1.0, random=0.0, leaf=0.2, leaf_nodes=30)
     report = expand(Expansion((source,), tmp_path, mixture=only, positions=10**9, workforce=Workforce(1)))
-    assert report["ended"] == "jobs"
-    assert report["sources"] == len(np.fromfile(source, hcpe_dtype))
+    assert report.ended == "jobs"
+    assert report.count("sources") == len(np.fromfile(source, hcpe_dtype))
 
 
 def test_relabelling_keeps_what_was_recorded(source, tmp_path):
@@ -286,7 +288,7 @@ def test_relabelling_keeps_what_was_recorded(source, tmp_path):
     assert after["score"].tolist() != before["score"].tolist()
     report = relabel(Relabelling((source,), tmp_path / "static", workforce=Workforce(1)))
     checks = np.array([cshogi_board(code).is_check() for code in before["hcp"]])
-    assert report["unlabelled"] == checks.sum() > 0
+    assert report.count("unlabelled") == checks.sum() > 0
     after = records_in(tmp_path / "static")
     assert after["hcp"].tolist() == before["hcp"][~checks].tolist()
     assert after["move"].tolist() == before["move"][~checks].tolist()
@@ -303,8 +305,8 @@ def test_what_cannot_be_read_is_told_once(source, tmp_path, capsys):
         lambda: expand(Expansion((path,), tmp_path / "more", mixture=MIXTURE, positions=goal, workforce=alone)),
     ):
         report = work()
-        assert sum(report["refused"].values()) == 3
-        assert [line.split(":")[0] for line in report["first_refused"]] == [
+        assert sum(report.refusals.figures()["refused"].values()) == 3
+        assert [line.split(":")[0] for line in report.refusals.figures()["first_refused"]] == [
             f"{path} record {number}" for number in (301, 8, 251)
         ]
         said = capsys.readouterr().err
@@ -337,13 +339,13 @@ def test_what_has_no_game_behind_it_gets_none(source, tmp_path):
 def test_an_engine_labels_through_pipes(source, stub, tmp_path, capsys):
     labels = Labelling("engine", nodes=9, engine=str(stub), engine_option=("Style=wild",))
     report = relabel(Relabelling((source,), tmp_path / "out", labels, workforce=Workforce(1)))
-    assert report["unlabelled"] == 0
+    assert report.count("unlabelled") == 0
     records = records_in(tmp_path / "out")
     assert set(records["score"].tolist()) == {77}
     for record in records[::10]:  # 7g7f is no move of most of them
         board = cshogi_board(record["hcp"])
         assert board.is_legal(board.move_from_move16(int(record["move"])))
-    assert "told no score" not in capsys.readouterr().err
+    assert "gave no score" not in capsys.readouterr().err
     labeller = EngineLabels(str(stub), (), nodes=9).open()
     start = np.zeros((1, 32), np.uint8)
     cshogi.Board().to_hcp(start[0])
@@ -359,10 +361,10 @@ def test_an_engine_that_tells_no_score_of_many_positions_is_told_of(positions, h
     np.fromfile(source, hcpe_dtype)[:positions].tofile(data)
     labels = Labelling("engine", nodes=9, engine=str(stub), engine_option=("Style=silent",))
     report = relabel(Relabelling((data,), tmp_path / "out", labels, workforce=Workforce(1)))
-    assert report["unlabelled"] == 5
-    words = f"no score of 5 of {positions} positions, which are left out (YaneuraOu tells none of a search of less"
+    assert report.count("unlabelled") == 5
+    words = f"no score for 5 of {positions} positions, which are left out (YaneuraOu tells none of a search of less"
     said = capsys.readouterr().err
-    assert (words in said and "without --engine-option PvInterval=0" in said) == hinted
+    assert (words in said and "without engine_option PvInterval=0" in said) == hinted
 
 
 def test_another_engine_at_the_same_path_does_not_go_on(source, stub, tmp_path):
@@ -374,13 +376,13 @@ def test_another_engine_at_the_same_path_does_not_go_on(source, stub, tmp_path):
     options = Relabelling((source,), tmp_path / "out", labels, workforce=Workforce(1))
     made = relabel(options)
     digests = {path.name: sha256_of(path)[:16] for path in (stub, net)}
-    assert read_description(options.output)["engine"] == {"name": "stub", "files": digests}
+    assert read_run(options.output).conditions["engine"] == {"name": "stub", "files": digests}
     for path in (stub, net):
         kept = path.read_bytes()
         path.write_bytes(kept + b"\n")
-        changed = [check["file"] for check in verify([options.output]) if check["state"] != SAME]
+        changed = [check.file for check in verify([options.output]) if check.state != SAME]
         assert changed == [str(path)]
-        with pytest.raises(ValueError, match=r"out: its data were made with another engine: its files .*another -o"):
+        with pytest.raises(ValueError, match=r"holds a run with another engine: files .*another folder"):
             relabel(options)
         path.write_bytes(kept)
     assert relabel(options) == made
@@ -389,12 +391,15 @@ def test_another_engine_at_the_same_path_does_not_go_on(source, stub, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (Labelling("search"), "--label search needs --nodes or --depth"),
-        (Labelling("engine", nodes=5), "belong together"),
-        (Labelling("engine", "lite-16-4-32", nodes=5, engine="e"), "--net lite-16-4-32: --label engine asks none"),
-        (Labelling(result_share=1.5), "--result-share 1.5"),
-        (Labelling(cp_per_logit=500.0), "--cp-per-logit 500.0: does nothing without --result-share"),
-        *[(Labelling(cp_per_logit=scale), f"--cp-per-logit {scale}") for scale in (0.0, -1.0, math.inf, math.nan)],
+        (Labelling("search"), "`label` search: needs `nodes` or `depth`"),
+        (Labelling("engine", nodes=5), "`label` engine and `engine` require each other"),
+        (
+            Labelling("engine", "lite-16-4-32", nodes=5, engine="e"),
+            "`net` lite-16-4-32: has no effect with `label`",
+        ),
+        (Labelling(result_share=1.5), "`result_share` 1.5"),
+        (Labelling(cp_per_logit=500.0), "`cp_per_logit` 500.0: has no effect without `result_share`"),
+        *[(Labelling(cp_per_logit=scale), f"`cp_per_logit` {scale}") for scale in (0.0, -1.0, math.inf, math.nan)],
     ],
 )
 def test_labels_that_make_no_sense_are_refused(options, words, source, tmp_path):
@@ -405,15 +410,15 @@ def test_labels_that_make_no_sense_are_refused(options, words, source, tmp_path)
 @pytest.mark.parametrize(
     ("mixture", "words"),
     [
-        (Mixture(played=0, random=0), "nothing is to be made"),
-        (Mixture(played=2), "--played and --leaf are at most 1"),
-        (Mixture(random=-1), "--random -1"),
-        (Mixture(random_moves=0), "--random-moves 0"),
+        (Mixture(played=0, random=0), "no positions are asked for"),
+        (Mixture(played=2), "`played` and `leaf` are at most 1"),
+        (Mixture(random=-1), "`random` -1"),
+        (Mixture(random_moves=0), "`random_moves` 0"),
         (Mixture(tree_each=1000), "at most 256"),
-        (Mixture(random=0, random_moves=3), "--random-moves 3: does nothing without --random or --settled"),
-        (Mixture(tree_nodes=5), "--tree-nodes 5: does nothing without --tree"),
-        (Mixture(tree_each=5), "--tree-each 5: does nothing without --tree"),
-        (Mixture(leaf_nodes=5), "--leaf-nodes 5: does nothing without --leaf"),
+        (Mixture(random=0, random_moves=3), "`random_moves` 3: has no effect without `random` or `settled`"),
+        (Mixture(tree_nodes=5), "`tree_nodes` 5: has no effect without `tree`"),
+        (Mixture(tree_each=5), "`tree_each` 5: has no effect without `tree`"),
+        (Mixture(leaf_nodes=5), "`leaf_nodes` 5: has no effect without `leaf`"),
     ],
 )
 def test_mixtures_that_make_no_sense_are_refused(mixture, words, source, tmp_path):

@@ -12,15 +12,15 @@ import cshogi
 import numpy as np
 import pytest
 
-from experiments.factory.selfplay import SelfPlay, SelfPlayTask, Unmet, self_play
+from experiments.factory.selfplay import SelfPlay, SelfPlayTask, UnmetGames, self_play
 from experiments.games.openings import Openings
 from experiments.games.player import Ending, Player, Variety
-from experiments.jobs.description import Description
 from experiments.jobs.protocol import Product
 from experiments.jobs.workforce import Workforce
 from lite.datasets.chunks import ChunkReader, data_files
 from lite.records.encode import position_hashes
 from lite.records.formats import game_dtype, move_dtype
+from lite.run_folder import RunPlan
 from liteshogi.commands.selfplay.alphabeta import Command
 from search.evaluation.network_file import load_network
 
@@ -58,15 +58,15 @@ def test_games_are_made_once_and_go_on(tmp_path):
     options = {**QUICK, "hash_mb": 1}
     first = self_play(SelfPlay("default", folder, 1500, workforce=Workforce(2), **options))
     games = games_of(folder)
-    assert first["games"] == len(games)
-    more = self_play(SelfPlay("default", folder, first["positions"] + 3000, workforce=Workforce(1), **options))
-    assert more["positions"] >= first["positions"] + 3000
+    assert first.count("games") == len(games)
+    more = self_play(SelfPlay("default", folder, first.count("positions") + 3000, workforce=Workforce(1), **options))
+    assert more.count("positions") >= first.count("positions") + 3000
     after = games_of(folder)
     assert after[: len(games)] == games
     assert max(Counter(after).values()) == 1
-    assert more["positions"] + more["met before"] >= sum((len(game) - 33) // 4 for game in after)
+    assert more.count("positions") + more.count("met before") >= sum((len(game) - 33) // 4 for game in after)
     hashes = np.concatenate([position_hashes(chunk.positions) for chunk in ChunkReader(data_files((folder,)))])
-    assert len(hashes) == more["positions"]
+    assert len(hashes) == more.count("positions")
     # Two that share a slot of the table forget each other.
     assert len(hashes) - len(np.unique(hashes)) < len(hashes) / 2000
 
@@ -89,8 +89,8 @@ def test_what_decides_the_games_reaches_them_and_their_description(tmp_path, mon
         "dense-64-16", tmp_path, 9, 0, 3, openings, (1, 2), Variety(3), Ending(win_score=900), 0.5, 2, 5, Workforce(1)
     )
     self_play(options)
-    (_, description, task, *_) = made[0]
-    assert isinstance(description, Description)
+    (_, plan, task, *_) = made[0]
+    assert isinstance(plan, RunPlan)
     assert isinstance(task, SelfPlayTask)
     assert np.array_equal(task.player.network.rows, load_network("dense-64-16").rows)
     assert (task.player.nodes, task.player.depth, task.player.hash_mb) == (0, 3, 2)
@@ -99,9 +99,9 @@ def test_what_decides_the_games_reaches_them_and_their_description(tmp_path, mon
     assert (task.games, task.seed) == (1, 5)  # a job of a game takes about as long as may be
     games = [SelfPlay(nodes=nodes).games_a_job() for nodes in (1, 1000, 10**6)]
     assert games == [200, 25, 1]
-    told = description._fixed
-    assert told["options"]["openings"] == hashlib.sha256("\n".join(task.openings.lines).encode()).hexdigest()
-    assert [(net["role"], net["name"]) for net in told["nets"]] == [("player", "dense-64-16")]
+    assert plan.options["openings"] == hashlib.sha256("\n".join(task.openings.lines).encode()).hexdigest()
+    assert [(net.role, net.name) for net in plan.nets] == [("net", "dense-64-16")]
+    assert not {"output", "positions", "workforce", "variety", "ending"} & plan.options.keys()
 
 
 def test_later_jobs_have_more_games_by_a_player_who_forgets(monkeypatch):
@@ -125,7 +125,7 @@ def test_later_jobs_have_more_games_by_a_player_who_forgets(monkeypatch):
 def test_how_figures_are_printed_decides_nothing_of_what_is_made(tmp_path):
     for printed_as_json in (True, False):
         command = Command("default", tmp_path, 20, workforce=Workforce(1), json=printed_as_json, hash_mb=1, **QUICK)
-        assert self_play(command)["positions"] >= 20
+        assert self_play(command).count("positions") >= 20
 
 
 def test_about_as_many_positions_are_made_as_are_asked_for(tmp_path):
@@ -134,14 +134,14 @@ def test_about_as_many_positions_are_made_as_are_asked_for(tmp_path):
     for folder, positions in ((longer, 200), (longer, 1500), (other, 1500)):
         workforce = Workforce(2, in_order=True)
         report = self_play(SelfPlay("default", folder, positions, workforce=workforce, hash_mb=1, **QUICK))
-        assert positions <= report["positions"] < 1.5 * positions
+        assert positions <= report.count("positions") < 1.5 * positions
     assert games_of(longer) == games_of(other)
 
 
 def test_games_that_come_again_and_again_are_not_played_for_ever(tmp_path):
     options = {**QUICK, "variety": Variety(), "random_plies": (0, 0)}
     options["ending"] = Ending(max_moves=4)
-    with pytest.raises(ValueError, match="there will not be 1,000 positions; ask for fewer, or for what differs more"):
+    with pytest.raises(ValueError, match="1,000 positions will not be reached; ask for fewer, or for more variety"):
         self_play(SelfPlay("default", tmp_path, 1000, workforce=Workforce(2), hash_mb=1, **options))
 
 
@@ -150,7 +150,7 @@ def test_what_lies_in_a_shard_under_way_is_known(tmp_path):
     (shard,) = (tmp_path / "games").glob("*.hcpe3")
     content = shard.read_bytes()
     shard.rename(shard.with_name(shard.name + ".part"))
-    unmet = Unmet(tmp_path / "games")
+    unmet = UnmetGames(tmp_path / "games")
     unmet.recall()
     games = games_of_bytes(content)
     positions = sum((len(game) - 33) // 4 for game in games)
@@ -166,7 +166,7 @@ def test_an_opening_that_is_over_is_passed_over(tmp_path):
     report = self_play(
         SelfPlay("default", tmp_path / "games", 300, openings=openings, workforce=Workforce(1), hash_mb=1, **options)
     )
-    assert report["games"] > 1
+    assert report.count("games") > 1
     openings.write_text(f"{DECLARED}\n")
     with pytest.raises(ValueError, match="openings none can be played from"):
         self_play(SelfPlay("default", tmp_path / "none", openings=openings, workforce=Workforce(1), **options))
@@ -174,19 +174,19 @@ def test_an_opening_that_is_over_is_passed_over(tmp_path):
 
 def test_options_that_make_no_sense_are_refused(tmp_path):
     for wrong, words in (
-        ({"random_plies": (5, 2)}, "--random-plies 5 2"),
-        ({"nodes": 0}, "--nodes or --depth"),
-        ({"played_out": 2.0}, "--played-out 2.0"),
-        ({"positions": 0}, "--positions 0"),
-        ({"seed": -1}, "--seed -1: must be at least 0"),
-        ({"ending": Ending(max_moves=0)}, "--max-moves 0: must be at least 1"),
-        ({"ending": Ending(win_plies=0)}, "--win-plies 0: must be at least 1"),
-        ({"ending": Ending(win_plies=3)}, "--win-plies 3: does nothing without --win-score"),
-        ({"ending": Ending(draw_from=3)}, "--draw-from 3: does nothing without --draw-plies"),
+        ({"random_plies": (5, 2)}, "`random_plies` 5 2"),
+        ({"nodes": 0}, "`nodes` or `depth`"),
+        ({"played_out": 2.0}, "`played_out` 2.0"),
+        ({"positions": 0}, "`positions` 0"),
+        ({"seed": -1}, "`seed` -1: must be at least 0"),
+        ({"ending": Ending(max_moves=0)}, "`max_moves` 0: must be at least 1"),
+        ({"ending": Ending(win_plies=0)}, "`win_plies` 0: must be at least 1"),
+        ({"ending": Ending(win_plies=3)}, "`win_plies` 3: has no effect without `win_score`"),
+        ({"ending": Ending(draw_from=3)}, "`draw_from` 3: has no effect without `draw_plies`"),
         ({"ending": Ending(), "played_out": 0.5}, "--played-out 0.5: does nothing without --win-score or --draw-plies"),
-        ({"variety": Variety(soft_lines=3)}, "--soft-lines 3: does nothing without --soft-plies"),
-        ({"variety": Variety(soft_margin=9)}, "--soft-margin 9: does nothing without --soft-plies"),
-        ({"variety": Variety(soft_temperature=9.0)}, "--soft-temperature 9.0: does nothing without --soft-plies"),
+        ({"variety": Variety(soft_lines=3)}, "`soft_lines` 3: has no effect without `soft_plies`"),
+        ({"variety": Variety(soft_margin=9)}, "`soft_margin` 9: has no effect without `soft_plies`"),
+        ({"variety": Variety(soft_temperature=9.0)}, "`soft_temperature` 9.0: has no effect without `soft_plies`"),
         ({"ending": Ending(declaration=6)}, "--declaration 6: choose 0 to 5"),
     ):
         with pytest.raises(ValueError, match=words):

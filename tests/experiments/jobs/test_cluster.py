@@ -71,7 +71,7 @@ def test_a_request_to_end_leaves_the_cluster_and_goes_on(cluster, node, tmp_path
         process.send_signal(getattr(signal, name))
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert "the same command goes on" in errors
+    assert "run the same command again to resume" in errors
     assert not list(tmp_path.glob("*.part"))
     assert 6 <= lines_of(tmp_path) < 60
     with start(tmp_path, 60) as process:
@@ -158,7 +158,7 @@ def test_an_endless_supply_is_drawn_as_it_is_used(cluster, node):
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense", "no.such.host.invalid:6379"])
 def test_no_cluster_is_one_line(address):
     pytest.importorskip("ray")
-    with pytest.raises(ConnectionError, match=rf"--ray {address}: no cluster answers there \(.*\); start one"):
+    with pytest.raises(ConnectionError, match=rf"Ray at {address}: no cluster answers there \(.*\); start one"):
         list(run_jobs(ToyTask(), enumerate([0]), 1, address))
 
 

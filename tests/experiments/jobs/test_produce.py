@@ -15,12 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.jobs.description import Description
 from experiments.jobs.produce import BARREN_JOBS, Place, produce
 from experiments.jobs.protocol import JobError, Product
-from experiments.jobs.shards import LEDGER
-from lite.datasets.description import describe_source
 from lite.records.formats import record_files
+from lite.run_folder import RESULTS, RunPlan, read_run
 from tests.experiments.jobs import toy
 from tests.experiments.jobs.toy import JOB, ToyTask, ToyWorker, jobs_of
 
@@ -35,22 +33,22 @@ def start(folder: Path, *arguments: object) -> subprocess.Popen[str]:
 
 
 def lines_of(folder: Path) -> int:
-    path = folder / LEDGER
+    path = folder / RESULTS
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
 def check_whole(folder: Path, jobs: int) -> None:
     """Every job is in the shards once, at the place that the ledger names."""
     assert sorted(job for path in record_files([folder]) for job in jobs_of(path.read_bytes())) == list(range(jobs))
-    lines = [json.loads(line) for line in (folder / LEDGER).read_text().splitlines()]
+    lines = [json.loads(line) for line in (folder / RESULTS).read_text().splitlines()]
     assert sorted(line["job"] for line in lines) == list(range(jobs))
     for line in lines:
         raw = (folder / f"shard_{line['shard']:05}.hcpe").read_bytes()
         assert raw[line["start"] : line["stop"]] == toy.content(line["job"])
-    description = describe_source(folder)
-    assert description is not None
-    assert description["totals"]["jobs"] == jobs
-    assert description["totals"]["positions"] == sum(job % 5 for job in range(jobs))
+    record = read_run(folder)
+    assert record.state == "done"
+    assert record.totals["jobs"] == jobs
+    assert record.totals["positions"] == sum(job % 5 for job in range(jobs))
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.slow)])
@@ -83,7 +81,7 @@ def test_a_request_to_end_names_the_shard_and_goes_on(tmp_path, name):
         process.send_signal(getattr(signal, name))
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "what has landed is kept; the same command goes on" in errors
+    assert "finished jobs are kept; run the same command again to resume" in errors
     assert not list(tmp_path.glob("*.part"))
     landed = lines_of(tmp_path)
     assert 10 <= sum(len(jobs_of(path.read_bytes())) for path in record_files([tmp_path])) == landed
@@ -93,7 +91,7 @@ def test_a_request_to_end_names_the_shard_and_goes_on(tmp_path, name):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of files are a matter of the system")
-@pytest.mark.parametrize(("largest", "name"), [(6000, "shard_00000.hcpe.part"), (1500, LEDGER)])
+@pytest.mark.parametrize(("largest", "name"), [(6000, "shard_00000.hcpe.part"), (1500, RESULTS)])
 def test_a_full_disk_is_one_line_and_the_folder_stays_whole(tmp_path, largest, name):
     """A limit to the size of files stands for the disk: the large job's records meet it, or before it the ledger."""
     for _ in range(2):
@@ -117,10 +115,10 @@ def numbered(jobs):
 
 def test_a_goal_ends_an_endless_supply(tmp_path):
     jobs = ((number, number) for number in itertools.count())
-    report = produce(place(tmp_path), Description("toy", {}), ToyTask(0.001), jobs, ("positions", 50))
-    assert report["ended"] == "goal"
-    assert 50 <= report["positions"] < 100
-    again = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(10**6)), ("positions", 50))
+    report = produce(place(tmp_path), RunPlan("toy"), ToyTask(0.001), jobs, ("positions", 50))
+    assert report.ended == "goal"
+    assert 50 <= report.count("positions") < 100
+    again = produce(place(tmp_path), RunPlan("toy"), ToyTask(), numbered(range(10**6)), ("positions", 50))
     assert again == report
 
 
@@ -142,8 +140,8 @@ class Nothing:
 def test_a_goal_that_comes_no_nearer_is_given_up(tmp_path):
     """Jobs without end that make what is there already would go on for ever; those that have an end come to it."""
     jobs = ((number, 5 * number + 4) for number in itertools.count())
-    arguments = (Description("toy", {}), ToyTask(), jobs, ("positions", 10**6), Nothing(200))
-    with pytest.raises(ValueError, match=f"last {BARREN_JOBS} jobs .* there will not be 1,000,000 positions; ask for"):
+    arguments = (RunPlan("toy"), ToyTask(), jobs, ("positions", 10**6), Nothing(200))
+    with pytest.raises(ValueError, match=f"last {BARREN_JOBS} jobs .* 1,000,000 positions will not be reached"):
         produce(place(tmp_path / "endless"), *arguments)
     for made, kept in ((4, 0.02), (0, 0)):
         jobs = ((number, 5 * number + made) for number in itertools.count())
@@ -151,33 +149,33 @@ def test_a_goal_that_comes_no_nearer_is_given_up(tmp_path):
             produce(place(tmp_path / str(made)), *arguments[:2], jobs, ("positions", 10**6), Nothing(0, kept))
     jobs = ((number, 5 * number + 4) for number in itertools.count())
     report = produce(place(tmp_path / "now and then"), *arguments[:2], jobs, ("positions", 200), Nothing(0, every=2))
-    assert report["ended"] == "goal"
+    assert report.ended == "goal"
     some = ((number, 5 * number + 4) for number in range(99))
     report = produce(place(tmp_path / "some"), *arguments[:2], some, *arguments[3:], total=99)
-    assert (report["ended"], report["jobs"], report["positions"]) == ("jobs", 99, 4 * 40)
+    assert (report.ended, report.count("jobs"), report.count("positions")) == ("jobs", 99, 4 * 40)
 
 
 def test_a_goal_of_more_goes_on(tmp_path):
     for goal in (20, 40):
-        report = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(10**6)), ("jobs", goal))
-        assert goal <= report["jobs"] < goal + 10
+        report = produce(place(tmp_path), RunPlan("toy"), ToyTask(), numbered(range(10**6)), ("jobs", goal))
+        assert goal <= report.count("jobs") < goal + 10
     ordered = place(tmp_path / "ordered", in_order=True)
-    report = produce(ordered, Description("toy", {}), ToyTask(), numbered(range(99)), ("jobs", 7))
-    assert report["jobs"] == 7  # the goal is reached with the job that it names
-    assert produce(ordered, Description("toy", {}), ToyTask(), numbered(range(9)))["jobs"] == 9
+    report = produce(ordered, RunPlan("toy"), ToyTask(), numbered(range(99)), ("jobs", 7))
+    assert report.count("jobs") == 7  # the goal is reached with the job that it names
+    assert produce(ordered, RunPlan("toy"), ToyTask(), numbered(range(9))).count("jobs") == 9
     check_whole(ordered.folder, 9)
 
 
 def test_bytes_are_bounded(tmp_path):
-    report = produce(place(tmp_path, max_bytes=2000), Description("toy", {}), ToyTask(), numbered(range(1000)))
-    assert report["ended"] == "max_bytes"
-    assert 1800 < report["bytes"] <= 2000
-    assert sum(path.stat().st_size for path in record_files([tmp_path])) == report["bytes"]
-    report = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(100)))
-    assert report["ended"] == "jobs"
+    report = produce(place(tmp_path, max_bytes=2000), RunPlan("toy"), ToyTask(), numbered(range(1000)))
+    assert report.ended == "max_bytes"
+    assert 1800 < report.count("bytes") <= 2000
+    assert sum(path.stat().st_size for path in record_files([tmp_path])) == report.count("bytes")
+    report = produce(place(tmp_path), RunPlan("toy"), ToyTask(), numbered(range(100)))
+    assert report.ended == "jobs"
     check_whole(tmp_path, 100)
     full = place(tmp_path / "full", max_bytes=len(toy.content(0)))
-    assert produce(full, Description("toy", {}), ToyTask(), numbered(range(1)))["jobs"] == 1
+    assert produce(full, RunPlan("toy"), ToyTask(), numbered(range(1))).count("jobs") == 1
 
 
 class Counter:
@@ -202,21 +200,21 @@ class Counter:
 def test_a_referee_sees_every_job_once_and_ends_the_work(tmp_path):
     for enough in (20, 60, 60):
         referee = Counter(enough)
-        report = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(1000)), referee=referee)
-        assert report["ended"] == "referee"
-        assert enough <= report["jobs"] < enough + 20
-        assert report["jobs"] == len(referee.seen)
-        assert report["positions"] == sum(number % 5 for number in referee.seen) == sum(referee.seen.values())
+        report = produce(place(tmp_path), RunPlan("toy"), ToyTask(), numbered(range(1000)), referee=referee)
+        assert report.ended == "referee"
+        assert enough <= report.count("jobs") < enough + 20
+        assert report.count("jobs") == len(referee.seen)
+        assert report.count("positions") == sum(number % 5 for number in referee.seen) == sum(referee.seen.values())
 
 
 def test_a_failed_job_keeps_the_others(tmp_path, capsys):
     with pytest.raises(JobError, match="job 20: IndexError: no board -20"):
-        produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered([*range(20), -20, *range(21, 99)]))
-    assert "the same command goes on" in capsys.readouterr().err
-    description = describe_source(tmp_path)
-    assert description is not None
-    assert description["totals"]["jobs"] == lines_of(tmp_path) > 0
-    produce(place(tmp_path, workers=2), Description("toy", {}), ToyTask(), numbered(range(99)))
+        produce(place(tmp_path), RunPlan("toy"), ToyTask(), numbered([*range(20), -20, *range(21, 99)]))
+    assert "run the same command again to resume" in capsys.readouterr().err
+    record = read_run(tmp_path)
+    assert record.state == "failed"
+    assert record.totals["jobs"] == lines_of(tmp_path) > 0
+    produce(place(tmp_path, workers=2), RunPlan("toy"), ToyTask(), numbered(range(99)))
     check_whole(tmp_path, 99)
 
 
@@ -244,11 +242,15 @@ def test_in_order_neither_workers_nor_cuts_show_in_the_files(tmp_path):
     def made(name: str, workers: int, failing: int | None = None) -> dict[str, bytes]:
         ordered = place(tmp_path / name, workers=workers, shard_bytes=500, in_order=True)
         jobs = ((number, number) for number in itertools.count())
-        produce(ordered, Description("toy", {}), UnevenTask(failing), jobs, ("positions", 150))
-        return {path.name: path.read_bytes() for path in ordered.folder.glob("[sl]*")}
+        produce(ordered, RunPlan("toy"), UnevenTask(failing), jobs, ("positions", 150))
+        return {
+            path.name: path.read_bytes()
+            for path in ordered.folder.glob("*")
+            if path.name[0] == "s" or path.name == RESULTS
+        }
 
     whole = made("one", 1)
-    assert sorted(whole) == [LEDGER, *(f"shard_{number:05}.hcpe" for number in range(len(whole) - 1))]
+    assert sorted(whole) == [RESULTS, *(f"shard_{number:05}.hcpe" for number in range(len(whole) - 1))]
     assert len(whole) > 5
     assert made("five", 5) == whole
     for failing in (3, 20, 47):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
 
@@ -14,26 +15,34 @@ from hypothesis import strategies as st
 
 from experiments.jobs import shards as shards_module
 from experiments.jobs.protocol import Product
-from experiments.jobs.shards import LEDGER, PART, Shards
+from experiments.jobs.shards import PART, SHARD_BYTES, Shards
 from lite import durable_file
 from lite.records.formats import record_files
+from lite.run_folder import RECORD, RESULTS, RunPlan, RunWriter
 from tests.experiments.jobs.toy import content, jobs_of
 
 
+@contextmanager
+def opened(folder: Path, shard_bytes: int = SHARD_BYTES) -> Iterator[Shards]:
+    with RunWriter(folder, RunPlan("toy")) as run, Shards(run, "hcpe", shard_bytes) as shards:
+        yield shards
+
+
 def land(folder: Path, jobs: Iterable[int], shard_bytes: int = 300) -> None:
-    with Shards(folder, "hcpe", shard_bytes) as shards:
+    with opened(folder, shard_bytes) as shards:
         for job in jobs:
             assert shards.append(job, Product(content(job), {"positions": job, "seconds": 0.5}))
 
 
 def crash(folder: Path, jobs: Iterable[int], shard_bytes: int = 300, made: Callable[[int], bytes] = content) -> None:
     """Land jobs and leave the folder as a kill would."""
-    shards = Shards(folder, "hcpe", shard_bytes)
+    run = RunWriter(folder, RunPlan("toy"))
+    shards = Shards(run.__enter__(), "hcpe", shard_bytes)
     shards.__enter__()
     for job in jobs:
         shards.append(job, Product(made(job), {"positions": job, "seconds": 0.5}))
-    shards._ledger.close()
-    shards._lock.release()
+    run._results.close()
+    run._lock.release()
 
 
 def landed(folder: Path) -> list[int]:
@@ -41,7 +50,7 @@ def landed(folder: Path) -> list[int]:
 
 
 def ledger(folder: Path) -> list[dict]:
-    return [json.loads(line) for line in (folder / LEDGER).read_text().splitlines()]
+    return [json.loads(line) for line in (folder / RESULTS).read_text().splitlines()]
 
 
 def test_shards_are_of_whole_jobs_and_the_ledger_tells_where(tmp_path):
@@ -62,7 +71,7 @@ def test_a_shard_is_full_with_its_last_byte(tmp_path):
 
 
 def test_a_job_lands_once(tmp_path):
-    with Shards(tmp_path, "hcpe") as shards:
+    with opened(tmp_path) as shards:
         assert shards.append(3, Product(content(3), {"positions": 7}))
         assert not shards.append(3, Product(b"another", {"positions": 9}))
         assert shards.totals == {"positions": 7}
@@ -71,7 +80,7 @@ def test_a_job_lands_once(tmp_path):
 
 def test_what_is_opened_again_knows_what_landed(tmp_path):
     land(tmp_path, [0, 2, 9])
-    with Shards(tmp_path, "hcpe") as shards:
+    with opened(tmp_path) as shards:
         assert list(shards.done.intervals()) == [(0, 1), (2, 3), (9, 10)]
         assert shards.totals == {"positions": 11, "seconds": 1.5}
         assert shards.bytes == sum(len(content(job)) for job in (0, 2, 9))
@@ -95,17 +104,17 @@ def test_the_shard_under_way_is_no_data(tmp_path):
 
 def test_a_shard_that_was_full_at_a_kill_is_named(tmp_path):
     crash(tmp_path, [1, 2], shard_bytes=1000)
-    with Shards(tmp_path, "hcpe", shard_bytes=10):
+    with opened(tmp_path, shard_bytes=10):
         assert landed(tmp_path) == [1, 2]
 
 
 def test_jobs_without_records_land_too(tmp_path):
     crash(tmp_path, [])
     for _ in range(2):
-        with Shards(tmp_path, "hcpe") as shards:
+        with opened(tmp_path) as shards:
             shards.append(len(shards.done), Product(b"", {"positions": 0}))
     crash(tmp_path, [8])
-    with Shards(tmp_path, "hcpe") as shards:
+    with opened(tmp_path) as shards:
         assert len(shards.done) == 3
     assert landed(tmp_path) == [8]
 
@@ -117,14 +126,14 @@ def test_any_prefix_goes_on(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("folder")
     jobs = data.draw(st.permutations(range(8)))
     crash(folder, jobs, shard_bytes=10_000)
-    text = (folder / LEDGER).read_bytes()
+    text = (folder / RESULTS).read_bytes()
     kept = data.draw(st.integers(0, len(text)))
-    (folder / LEDGER).write_bytes(text[:kept])
+    (folder / RESULTS).write_bytes(text[:kept])
     lines = text[:kept].count(b"\n")
     size = sum(len(content(job)) for job in jobs[:lines])
     part = folder / f"shard_00000.hcpe{PART}"
     part.write_bytes(part.read_bytes()[: data.draw(st.integers(size, part.stat().st_size))])
-    with Shards(folder, "hcpe", shard_bytes=200) as shards:
+    with opened(folder, shard_bytes=200) as shards:
         assert {job for job in range(8) if job in shards.done} == set(jobs[:lines])
         for job in range(8):
             assert shards.append(job, Product(content(job), {})) == (job not in jobs[:lines])
@@ -145,10 +154,10 @@ def test_kills_between_jobs_show_in_no_file(products, kills, tmp_path_factory):
         for kill in sorted(kills):
             crash(folder, range(begun, kill), shard_bytes=10, made=products.__getitem__)
             begun = kill
-        with Shards(folder, "hcpe", shard_bytes=10) as shards:
+        with opened(folder, shard_bytes=10) as shards:
             for job in range(begun, len(products)):
                 shards.append(job, Product(products[job], {"positions": job, "seconds": 0.5}))
-        return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "run.lock"}
+        return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in ("run.lock", RECORD)}
 
     assert files(kills) == files(set())
 
@@ -156,7 +165,7 @@ def test_kills_between_jobs_show_in_no_file(products, kills, tmp_path_factory):
 @pytest.mark.parametrize("end", [b'{"job":2,"sh', b'{"job":2}', b"\0" * 40, b"\0" * 40 + b"\n", b"\xff\n"])
 def test_a_spoiled_last_line_is_dropped(tmp_path, end):
     crash(tmp_path, [0, 1])
-    with open(tmp_path / LEDGER, "ab") as file:
+    with open(tmp_path / RESULTS, "ab") as file:
         file.write(end)
     land(tmp_path, [2])
     assert landed(tmp_path) == [0, 1, 2]
@@ -164,43 +173,49 @@ def test_a_spoiled_last_line_is_dropped(tmp_path, end):
 
 
 @pytest.mark.parametrize(
-    ("number", "line", "words"),
+    ("line", "words"),
     [
-        (1, b"{}", "line 2: it needs job, shard, start, stop, counts; restore it"),
-        (1, b"[[[", "line 2 is no JSON; another program has written to it"),
-        (1, b'{"job":0,"shard":0,"start":8,"stop":9,"counts":{}}', "line 2: job 0 stands in the ledger already"),
-        (1, b'{"job":5,"shard":0,"start":7,"stop":9,"counts":{}}', "line 2: bytes 7 to 9 of shard 0 do not follow 8"),
-        (1, b'{"job":5,"shard":0,"start":8,"stop":7,"counts":{}}', "line 2: bytes 8 to 7 are none: they end before"),
-        (1, b'{"job":5,"shard":1,"start":0,"stop":9,"counts":{}}', "line 3: shard 0 was left for shard 1 before"),
-        (1, b'{"job":5,"shard":0,"start":8,"stop":9,"counts":{"a":NaN}}', "line 2: its counts must be finite"),
-        (1, b'{"job":5,"shard":0,"start":8,"stop":9,"counts":{"a":-1e30}}', "line 2: its counts must be finite"),
-        (1, b'{"job":true,"shard":0,"start":8,"stop":9,"counts":{}}', "line 2: job, shard, start and stop must be"),
-        (1, b'{"job":5,"shard":0,"start":8,"stop":%d,"counts":{}}' % 2**63, "line 2: .*, no larger than a file may be"),
+        (b'{"kind":"job"}', "line 2: job, shard, start, stop, counts must be given; restore it"),
+        (b"[[[", "line 2: not a JSON object; restore it"),
+        (b'{"kind":"job","job":0,"shard":0,"start":8,"stop":9,"counts":{}}', "job 0 is there already"),
+        (
+            b'{"kind":"job","job":5,"shard":0,"start":7,"stop":9,"counts":{}}',
+            "job 5 lies in bytes 7 to 9 of shard 0, which do not follow 8",
+        ),
+        (b'{"kind":"job","job":5,"shard":0,"start":8,"stop":7,"counts":{}}', "line 2: bytes 8 to 7 end before"),
+        (b'{"kind":"job","job":5,"shard":1,"start":0,"stop":9,"counts":{}}', "job 2 lies in shard 0, which was left"),
+        (b'{"kind":"job","job":5,"shard":0,"start":8,"stop":9,"counts":{"a":NaN}}', "line 2: counts = 'nan' is not"),
+        (b'{"kind":"job","job":5,"shard":0,"start":8,"stop":9,"counts":{"a":-1e30}}', "line 2: counts must be finite"),
+        (b'{"kind":"job","job":true,"shard":0,"start":8,"stop":9,"counts":{}}', "line 2: job = 'True' is not int"),
+        (
+            b'{"kind":"job","job":5,"shard":0,"start":8,"stop":%d,"counts":{}}' % 2**63,
+            "line 2: .*, no larger than a file may be",
+        ),
     ],
 )
-def test_a_line_that_makes_no_sense_is_named(tmp_path, number, line, words):
+def test_a_line_that_makes_no_sense_is_named(tmp_path, line, words):
     crash(tmp_path, [0, 1, 2])
-    lines = (tmp_path / LEDGER).read_bytes().splitlines()
-    lines[number] = line
-    (tmp_path / LEDGER).write_bytes(b"\n".join(lines) + b"\n")
-    with pytest.raises(ValueError, match=f"ledger.jsonl: {words}"):
+    lines = (tmp_path / RESULTS).read_bytes().splitlines()
+    lines[1] = line
+    (tmp_path / RESULTS).write_bytes(b"\n".join(lines) + b"\n")
+    with pytest.raises(ValueError, match=f"results.jsonl: {words}"):
         land(tmp_path, [])
 
 
 def test_a_cut_shard_is_named_with_the_remedy_and_the_remedy_helps(tmp_path):
     land(tmp_path, range(20))
     cut = tmp_path / "shard_00001.hcpe"
-    remedy = r'remove it and the lines with "shard":1, from ledger.jsonl'
+    remedy = r'remove it and the lines with "shard":1, from results.jsonl'
     for spoilt in (cut.read_bytes()[:-1], cut.read_bytes() + b"x"):
         cut.write_bytes(spoilt)
-        with pytest.raises(ValueError, match=rf"shard_00001.hcpe: it has \d+ bytes and not the \d+ that .*{remedy}"):
+        with pytest.raises(ValueError, match=rf"shard_00001.hcpe: has \d+ bytes, not \d+, against .*{remedy}"):
             land(tmp_path, [])
     cut.unlink()
-    with pytest.raises(ValueError, match=r"shard_00001.hcpe.part: it is missing, with the \d+ bytes that ledger.jsonl"):
+    with pytest.raises(ValueError, match=r"shard_00001.hcpe.part: is missing, with \d+ bytes, against results.jsonl"):
         land(tmp_path, [])
-    lines = (tmp_path / LEDGER).read_text().splitlines(keepends=True)
-    (tmp_path / LEDGER).write_text("".join(line for line in lines if '"shard":1,' not in line))
-    with Shards(tmp_path, "hcpe") as shards:
+    lines = (tmp_path / RESULTS).read_text().splitlines(keepends=True)
+    (tmp_path / RESULTS).write_text("".join(line for line in lines if '"shard":1,' not in line))
+    with opened(tmp_path) as shards:
         missing = [job for job in range(20) if job not in shards.done]
         assert missing
     land(tmp_path, missing)
@@ -211,37 +226,37 @@ def test_a_cut_shard_under_way_is_named(tmp_path):
     crash(tmp_path, [1, 2])
     part = tmp_path / f"shard_00000.hcpe{PART}"
     part.write_bytes(part.read_bytes()[:-1])
-    with pytest.raises(ValueError, match=r"hcpe.part: it has \d+ bytes, fewer than the \d+ that ledger.jsonl tells of"):
+    with pytest.raises(ValueError, match=r"hcpe.part: has \d+ bytes, fewer than \d+, against results.jsonl"):
         land(tmp_path, [])
 
 
 def test_a_shard_without_lines_is_not_overwritten(tmp_path):
     land(tmp_path, [1, 2])
-    (tmp_path / LEDGER).unlink()
-    with pytest.raises(ValueError, match=r"shard_00000\.hcpe: ledger\.jsonl does not tell which jobs"):
+    (tmp_path / RESULTS).unlink()
+    with pytest.raises(ValueError, match=r"shard_00000\.hcpe: no line of results\.jsonl says which jobs"):
         land(tmp_path, [])
     assert landed(tmp_path) == [1, 2]
 
 
 def test_one_process_at_a_time(tmp_path):
     with (
-        Shards(tmp_path, "hcpe"),
+        opened(tmp_path),
         pytest.raises(ValueError, match="another run is at work"),
-        Shards(tmp_path, "hcpe"),
+        opened(tmp_path),
     ):
         pass
 
 
 def test_what_is_refused_leaves_the_folder_to_others(tmp_path):
     land(tmp_path, [1])
-    with pytest.raises(ValueError, match="counts must be finite"), Shards(tmp_path, "hcpe") as shards:
+    with pytest.raises(ValueError, match="counts must be finite"), opened(tmp_path) as shards:
         shards.append(2, Product(content(2), {"positions": float("nan")}))
     land(tmp_path, [3])
     assert landed(tmp_path) == [1, 3]
 
 
 def test_what_is_refused_is_in_the_way_of_nothing(tmp_path):
-    with Shards(tmp_path, "hcpe") as shards:
+    with opened(tmp_path) as shards:
         with pytest.raises(ValueError, match="counts must be finite"):
             shards.append(2, Product(content(2), {"positions": float("nan")}))
         assert shards.append(3, Product(content(3), {}))
@@ -251,7 +266,7 @@ def test_what_is_refused_is_in_the_way_of_nothing(tmp_path):
 @pytest.mark.parametrize("waits", [1, 2])
 def test_what_the_disk_does_not_take_has_not_landed(tmp_path, monkeypatch, waits):
     """A job waits for the disk twice: for its content, and then for its line in the ledger."""
-    with Shards(tmp_path, "hcpe") as shards:
+    with opened(tmp_path) as shards:
         assert shards.append(1, Product(content(1), {}))
         left = waits
 
@@ -282,7 +297,7 @@ def test_what_the_disk_takes_in_parts_lands_whole(tmp_path, monkeypatch):
 
 
 def test_bytes_that_could_not_be_taken_back_are_no_data(tmp_path):
-    with Shards(tmp_path, "hcpe") as shards:
+    with opened(tmp_path) as shards:
         shards.append(1, Product(content(1), {}))
         with open(tmp_path / f"shard_00000.hcpe{PART}", "ab") as file:
             file.write(b"torn")

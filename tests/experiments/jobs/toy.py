@@ -61,8 +61,8 @@ class ToyWorker:
 
 
 def main(folder: str, jobs: str, milliseconds: str = "0", largest: str = "0", ray: str = "") -> None:
-    from experiments.jobs.description import Description
     from experiments.jobs.produce import Place, produce
+    from lite.run_folder import RunPlan
 
     if int(largest):
         import resource
@@ -71,7 +71,7 @@ def main(folder: str, jobs: str, milliseconds: str = "0", largest: str = "0", ra
     print("begun", flush=True)
     place = Place(Path(folder), "hcpe", workers=3, ray=ray or None, shard_bytes=2000)
     numbered = ((number, number) for number in range(int(jobs)))
-    produce(place, Description("toy", {"seed": 1}), ToyTask(int(milliseconds) / 1000), numbered)
+    produce(place, RunPlan("toy", {"seed": 1}), ToyTask(int(milliseconds) / 1000), numbered)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from experiments.judge.game_effects import (
 )
 from experiments.judge.judge import Judging
 from experiments.judge.judged_match import JudgedWorker
-from lite.datasets.description import DESCRIPTION
+from lite.run_folder import RESULTS, read_run
 from liteshogi.commands.judge.effects import as_text
 from search.alphabeta.bench import SIGNATURE
 from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, PROBCUT, make_numbers, parameters_for
@@ -53,7 +52,7 @@ def options(tmp_path) -> GameEffectOptions:
 
 @pytest.fixture
 def judging(tmp_path, known_judge) -> Judging:
-    return Judging("liteshogi", ("USI_Hash=16",), judge_nodes=NODES, ledger=tmp_path / "ledger.jsonl", workers=1)
+    return Judging("liteshogi", ("USI_Hash=16",), judge_nodes=NODES, answers=tmp_path / "answers", workers=1)
 
 
 def test_what_one_side_has_the_other_lacks():
@@ -84,7 +83,7 @@ def test_a_pair_is_played_with_what_its_sides_have(scripted, tmp_path, monkeypat
         return [(int(seat.record["steps"]), seat.record["numbers"].tobytes()) for seat in self.duel._seats]
 
     scripted.answer({"else": ["resign", "cp 0"]})
-    judge = Judging(scripted.command, ledger=tmp_path / "ledger.jsonl").open()
+    judge = Judging(scripted.command, answers=tmp_path / "answers").open()
     design, both = GameDesign(FACTORS, 1), Player(load_network("default"), nodes=5)
     worker = GameEffectTask(both, both, judge, LINES, 5, 1, design=design).open()
     monkeypatch.setattr(JudgedWorker, "run", seats)
@@ -105,7 +104,7 @@ def test_a_step_that_both_lack_is_given_back_to_one_side():
 
 
 def test_a_change_is_what_it_has_beside_the_options_of_both_sides(options, judging, monkeypatch):
-    """A step given back counts, and what `--option` has set is no part of a change that leaves it alone."""
+    """A step given back counts, and what `option` has set is no part of a change that leaves it alone."""
     made = []
 
     def measured(self, design):
@@ -133,22 +132,22 @@ def test_effects_are_those_that_the_shares_were_made_from():
         share = 0.5 + design.signs(pair) @ [0.03, 0.0, -0.05] + dice.normal(0, 0.15)
         results.see(pair, {"share as black": share + 0.1, "share as white": share - 0.1, "ended": 0})
     for row, factor, true in zip(results.report(design), FACTORS, (3.0, 0.0, -5.0), strict=True):
-        assert (row["less"], row["more"]) == (factor.less, factor.more)
-        assert row["worth_error"] == pytest.approx(15 / 600**0.5, rel=0.2)
-        assert abs(row["worth"] - true) < 4 * row["worth_error"]
+        assert (row.less, row.more) == (factor.less, factor.more)
+        assert row.worth_error == pytest.approx(15 / 600**0.5, rel=0.2)
+        assert abs(row.worth - true) < 4 * row.worth_error
 
 
 def test_a_report_has_every_change_and_goes_on(options, judging, tmp_path, monkeypatch):
     report = measure_game_effects(options, judging)
-    assert [(row["less"], row["more"]) for row in report["effects"]] == [("as it is", one) for one in CHANGES]
+    assert [(row.less, row.more) for row in report.effects] == [("as it is", one) for one in CHANGES]
     assert all(one in as_text(report) for one in CHANGES)
-    ledger = (options.output / "ledger.jsonl").read_text()
-    told = json.loads((options.output / DESCRIPTION).read_text())["options"]
-    assert set(told) == {"nodes", "plies", "effects", "option", "reach", "seed", "judge", "judge_nodes"}
+    ledger = (options.output / RESULTS).read_text()
+    told = read_run(options.output).options
+    assert set(told) == {"nodes", "plies", "effects", "option", "reach", "seed", "judge_nodes"}
     assert told["effects"] == list(CHANGES)
     assert measure_game_effects(options, judging) == report
-    assert (options.output / "ledger.jsonl").read_text() == ledger
-    with pytest.raises(ValueError, match="--plies 5, not 6"):
+    assert (options.output / RESULTS).read_text() == ledger
+    with pytest.raises(ValueError, match="`plies` 5, not 6"):
         measure_game_effects(replace(options, plies=6), judging)
     with pytest.raises(ValueError, match=r"other nets: default .*, not dense-64-16"):
         measure_game_effects(replace(options, net="dense-64-16"), judging)
@@ -158,30 +157,30 @@ def test_a_report_has_every_change_and_goes_on(options, judging, tmp_path, monke
         measure_game_effects(replace(options, openings=others), judging)
     with monkeypatch.context() as patch:
         patch.setattr("experiments.matches.named_player.search_signature", lambda: 1)
-        with pytest.raises(ValueError, match=f"a search of signature {SIGNATURE}, not 1"):
+        with pytest.raises(ValueError, match=f"another signature: {SIGNATURE}, not 1"):
             measure_game_effects(options, judging)
     moved = replace(options, change=(), names=("futility_margin",), output=tmp_path / "moved")
     centre = {one.name: one.default for one in parameters_for(NODES)}["futility_margin"]
     report = measure_game_effects(moved, judging)
-    assert report["pairs"] == 4
+    assert report.pairs == 4
     assert measure_game_effects(replace(moved, pairs=2), judging) == report
-    row = report["effects"][0]
-    assert (row["less"], row["more"]) == (f"futility_margin={centre - 32}", f"futility_margin={centre + 32}")
+    row = report.effects[0]
+    assert (row.less, row.more) == (f"futility_margin={centre - 32}", f"futility_margin={centre + 32}")
 
 
 def test_what_cannot_be_measured_is_said(options, judging):
     for changes, words in (
         ({"change": ()}, f"too few for {len(PARAMETERS)}"),
         ({"change": (), "names": ("nothing",)}, "no such parameter: nothing"),
-        ({"names": ("futility_margin",)}, "--change and --names"),
-        ({"reach": 2.0}, "--reach 2.0: a change says itself how far"),
-        ({"reach": 0.0}, "--reach 0.0: must be above 0"),
-        ({"change": ("futility_margin",)}, "--change futility_margin: write NAME=VALUE"),
+        ({"names": ("futility_margin",)}, "`change` and `names`"),
+        ({"reach": 2.0}, "`reach` 2.0: has no effect with `change`"),
+        ({"reach": 0.0}, "`reach` 0.0: must be above 0"),
+        ({"change": ("futility_margin",)}, "`change` futility_margin: write NAME=VALUE"),
         ({"change": ("USI_Hash=32",)}, "changes no number and no step"),
-        ({"change": (*CHANGES, "skip_probcut=true")}, "--pairs 4: too few for 3"),
-        ({"plies": 0}, "--plies"),
-        ({"pairs": 5}, "4 openings, good for 8 games"),
-        ({"seed": -1}, "--seed -1"),
+        ({"change": (*CHANGES, "skip_probcut=true")}, "`pairs` 4: too few for 3"),
+        ({"plies": 0}, "`plies`"),
+        ({"pairs": 5}, "4 openings, enough for 8 games"),
+        ({"seed": -1}, "`seed` -1"),
         ({"openings": Path("none.sfen")}, "none.sfen"),
     ):
         with pytest.raises((ValueError, OSError), match=words):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -12,7 +13,19 @@ import pytest
 
 from experiments.games.game_position import GamePosition
 from experiments.judge.choosers import OwnChooser, read_judged
-from experiments.judge.health import LATE, HealthOptions, HealthTask, _again, _by_nodes, _late, _quiet, _steps, examine
+from experiments.judge.health import (
+    LATE,
+    HealthOptions,
+    HealthTask,
+    QuietSearches,
+    SearchedAgain,
+    _again,
+    _by_nodes,
+    _late,
+    _quiet,
+    _steps,
+    examine,
+)
 from experiments.judge.losses import CLIP
 from experiments.judge.selection import LEAD, position_at, read_recorded
 from liteshogi.commands.judge.health import as_text
@@ -25,14 +38,21 @@ SAMPLE = (ROOT / "experiments" / "sample" / "valid_sample.hcpe3",)
 OPTIONS = HealthOptions("default", SAMPLE, nodes=(100, 900), long_nodes=900, count=8, workers=2)
 
 
-def test_a_long_search_agrees_with_itself():
-    report = examine(OPTIONS)
-    assert [variant["name"] for variant in report["variants"]] == ["as it is"]
-    short, long = report["variants"][0]["nodes"]
-    assert (report["positions"], long["as_long"], short["nodes"], long["nodes"]) == (8, 1.0, 100, 900)
-    assert short["as_long"] < 1
-    assert abs(report["teacher"]["mean"]) <= OPTIONS.balance
-    assert examine(replace(OPTIONS, workers=1)) == report
+@pytest.fixture
+def options(tmp_path) -> HealthOptions:
+    return replace(OPTIONS, output=tmp_path / "health")
+
+
+def test_a_long_search_agrees_with_itself(options, tmp_path):
+    report = examine(options)
+    assert [variant.name for variant in report.variants] == ["as it is"]
+    short, long = report.variants[0].nodes
+    assert (report.positions, long.as_long, short.nodes, long.nodes) == (8, 1.0, 100, 900)
+    assert short.as_long < 1
+    assert abs(report.teacher.mean) <= OPTIONS.balance
+    assert examine(options) == report
+    assert examine(replace(options, workers=1, output=tmp_path / "one")) == report
+    assert "job" not in json.dumps(report.figures())
     assert "teacher's sign" in as_text(report)
 
 
@@ -68,34 +88,34 @@ def test_late_positions_are_near_a_game_s_end():
 
 
 def test_figures_of_scores_are_those_of_their_formulas():
-    found = [[[40, "a"], [9000, "b"]], [[0, "a"], [-100, "a"]], [[-20, "c"], [-100, "c"]]]
-    made = [{"long_move": move} for move in "bac"]
+    found = [[(40, "a"), (9000, "b")], [(0, "a"), (-100, "a")], [(-20, "c"), (-100, "c")]]
+    made = [QuietSearches(job=0, found=(), long_move=move, depths=()) for move in "bac"]
     short, long = _by_nodes((10, 20), found, made, np.array([100.0, -60.0, -120.0]))
-    assert (short["mean"], long["mean"]) == (6.7, round((CLIP - 200) / 3, 1))
-    assert (short["positive"], short["sign_accuracy"], short["as_long"]) == (0.3333, 0.6667, 0.6667)
-    assert (long["positive"], long["sign_accuracy"], long["as_long"]) == (0.3333, 1.0, 1.0)
-    assert short["rmse"] == round(((60**2 + 60**2 + 100**2) / 3) ** 0.5, 1)
+    assert (short.mean, long.mean) == (6.7, round((CLIP - 200) / 3, 1))
+    assert (short.positive, short.sign_accuracy, short.as_long) == (0.3333, 0.6667, 0.6667)
+    assert (long.positive, long.sign_accuracy, long.as_long) == (0.3333, 1.0, 1.0)
+    assert short.rmse == round(((60**2 + 60**2 + 100**2) / 3) ** 0.5, 1)
 
 
-def test_each_step_is_left_out_and_other_engines_are_examined(opponent):
-    options = replace(OPTIONS, count=2, nodes=(900,), each_step=True)
+def test_each_step_is_left_out_and_other_engines_are_examined(options, opponent, tmp_path):
+    options = replace(options, count=2, nodes=(900,), each_step=True)
     report = examine(options)
-    names = [variant["name"] for variant in report["variants"]]
+    names = [variant.name for variant in report.variants]
     assert names == ["as it is", *(f"without {step}" for step in STEPS)]
     place = STEPS.index("reverse futility")
-    alone = examine(replace(options, each_step=False, option=("skip_reverse_futility=true",)))
-    left_out, whole = report["variants"][place + 1]["nodes"][0], report["variants"][0]["nodes"][0]
-    assert alone["variants"][0]["nodes"][0]["rmse"] == left_out["rmse"] != whole["rmse"]
+    skipped = replace(options, each_step=False, option=("skip_reverse_futility=true",), output=tmp_path / "alone")
+    left_out, whole = report.variants[place + 1].nodes[0], report.variants[0].nodes[0]
+    assert examine(skipped).variants[0].nodes[0].rmse == left_out.rmse != whole.rmse
     opponent.answer({"else": ["7g7f", "cp 55 nodes 3"]})
-    report = examine(replace(OPTIONS, engine=opponent.command, count=2))
-    assert [row["mean"] for row in report["variants"][0]["nodes"]] == [55.0, 55.0]
+    report = examine(replace(OPTIONS, engine=opponent.command, count=2, output=tmp_path / "other"))
+    assert [row.mean for row in report.variants[0].nodes] == [55.0, 55.0]
 
 
 def test_a_mate_is_searched_again_and_afresh():
     mate = GamePosition.parse("4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1")
     row = HealthTask(read_judged("default", (), 500, False), (500,), 900).open()._search_again(mate)
-    assert (row["first"], row["again"], row["afresh"], row["move"]) == (MATE - 1, MATE - 1, MATE - 1, "G*5b")
-    assert is_mate(row["first"])
+    assert (row.first, row.again, row.afresh, row.move) == (MATE - 1, MATE - 1, MATE - 1, "G*5b")
+    assert is_mate(row.first)
 
 
 def test_a_position_is_searched_again_with_its_table_and_a_mate_afresh_for_long(monkeypatch):
@@ -113,38 +133,43 @@ def test_a_position_is_searched_again_with_its_table_and_a_mate_afresh_for_long(
 
 
 def test_what_is_not_kept_is_counted_and_named():
-    rows = [
-        {"position": "a", "first": MATE - 5, "again": MATE - 5, "afresh": MATE - 3, "move": "x", "again_move": "x"},
-        {"position": "b", "first": 5 - MATE, "again": 7 - MATE, "afresh": 40, "move": "x", "again_move": "x"},
-        {"position": "c", "first": 0, "again": 0, "afresh": 0, "move": "x", "again_move": "x"},
-        {"position": "d", "first": CLIP - 20, "again": 9000, "afresh": 90, "move": "x", "again_move": "y"},
-        {"position": "e", "first": 0, "again": 30, "afresh": 0, "move": "x", "again_move": "x"},
-        {"position": "f", "first": MATE - 5, "again": 9 - MATE, "afresh": MATE - 5, "move": "x", "again_move": "x"},
+    told = [
+        ("a", MATE - 5, MATE - 5, MATE - 3, "x"),
+        ("b", 5 - MATE, 7 - MATE, 40, "x"),
+        ("c", 0, 0, 0, "x"),
+        ("d", CLIP - 20, 9000, 90, "y"),
+        ("e", 0, 30, 0, "x"),
+        ("f", MATE - 5, 9 - MATE, MATE - 5, "x"),
     ]
-    found = _again(rows)
-    assert (found["mates"], found["mates_kept"], found["mates_not_longer"], found["mates_found_afresh"]) == (3, 2, 1, 2)
-    assert [row["position"] for row in found["lost"]] == ["b", "f"]
-    assert (found["draws"], found["draws_kept"], found["others"], found["moves_kept"]) == (2, 1, 1, 0)
-    assert found["change"] == (20.0, 0.0)
+    found = _again(
+        [
+            SearchedAgain(job=0, position=name, first=first, again=again, afresh=afresh, move="x", again_move=move)
+            for name, first, again, afresh, move in told
+        ]
+    )
+    assert (found.mates, found.mates_kept, found.mates_not_longer, found.mates_found_afresh) == (3, 2, 1, 2)
+    assert [row.position for row in found.lost] == ["b", "f"]
+    assert (found.draws, found.draws_kept, found.others, found.moves_kept) == (2, 1, 1, 0)
+    assert found.change == (20.0, 0.0)
 
 
 def test_steps_are_told_as_far_as_half_of_the_searches_come():
     traces = [list(enumerate(scores, 1)) for scores in ([0, 0, 0, 50, 10], [0, 0, 0, 30, 20], [0, 0, 0, 40])]
-    found = _steps(traces)
-    assert [(row["to_depth"], row["mean"], row["size"]) for row in found] == [(4, 40.0, 40.0), (5, -25.0, 25.0)]
-    assert _steps([trace[2:] for trace in traces]) == found
-    assert _steps([[(3, CLIP - 10), (4, 9000)]])[0]["mean"] == 10
-    assert not _steps([trace[:3] + trace[4:] for trace in traces])
+    found = list(_steps(traces))
+    assert [(row.to_depth, row.mean, row.size) for row in found] == [(4, 40.0, 40.0), (5, -25.0, 25.0)]
+    assert list(_steps([trace[2:] for trace in traces])) == found
+    assert next(_steps([[(3, CLIP - 10), (4, 9000)]])).mean == 10
+    assert not list(_steps([trace[:3] + trace[4:] for trace in traces]))
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"count": 0}, "must be at least 1"),
-        ({"option": ("skip_nothing=true",)}, "--option skip_nothing"),
+        ({"option": ("skip_nothing=true",)}, "`option` skip_nothing"),
         ({"games": (ROOT / "tests" / "data" / "README.md",)}, "README.md"),
     ],
 )
-def test_what_makes_no_sense_is_told_in_words(changes, words):
+def test_wrong_options_are_refused(changes, words, options):
     with pytest.raises(ValueError, match=words):
-        examine(replace(OPTIONS, **changes))
+        examine(replace(options, **changes))

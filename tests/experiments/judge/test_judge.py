@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import pickle
+import shutil
+
 import cshogi
 import pytest
 
 from experiments.games.game_position import GamePosition, read_positions
 from experiments.jobs.protocol import Stopped
-from experiments.judge.answers import Ledger, Opinion
+from experiments.judge.answers import Answer, Answers, Opinion
 from experiments.judge.choosers import read_judged
 from experiments.judge.game_effects import GameEffectOptions
+from experiments.judge.health import HealthOptions
 from experiments.judge.judge import Judging
 from experiments.judge.judged_match import JudgedMatch
+from experiments.judge.losses import LossOptions
 from experiments.judge.parameter_effects import EffectOptions
+from experiments.judge.refutations import RefutationOptions
+from experiments.judge.selection import Selection
 from experiments.usi_client.searcher import Searcher
+from lite.run_folder import RESULTS, read_lines
 from search.score import MATE
 
 MATED = "4k4/4G4/4P4/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2"
@@ -21,7 +29,7 @@ MATED = "4k4/4G4/4P4/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2"
 
 def test_a_judge_is_asked_once(scripted, tmp_path):
     scripted.answer({"startpos": ["7g7f", "cp 40"], "startpos moves 7g7f": ["resign", None]})
-    judging = Judging(judge=scripted.command, judge_nodes=7, ledger=tmp_path / "deep" / "ledger.jsonl")
+    judging = Judging(judge=scripted.command, judge_nodes=7, answers=tmp_path / "deep" / "answers")
     start = GamePosition("startpos")
     for _ in range(2):
         seat = judging.open().seat()
@@ -29,7 +37,7 @@ def test_a_judge_is_asked_once(scripted, tmp_path):
         assert seat.ask(start.after("7g7f")) == Opinion("resign", -MATE + 1)
         del seat  # and with it the ledger's lock
     assert scripted.asked() == ["startpos go nodes 7", "startpos moves 7g7f go nodes 7"]
-    other_nodes = Judging(judge=scripted.command, judge_nodes=8, ledger=judging.ledger)
+    other_nodes = Judging(judge=scripted.command, judge_nodes=8, answers=judging.answers)
     assert other_nodes.open().seat().ask(start).score == 40
     assert scripted.asked()[2:] == ["startpos go nodes 8"]
 
@@ -38,56 +46,56 @@ def test_no_score_is_told_with_the_remedy(scripted, tmp_path):
     """Of the judge, and of an engine whose moves are judged."""
     scripted.answer({"else": ["7g7f", None]})
     start = GamePosition("startpos")
-    seat = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl").open().seat()
-    with pytest.raises(ValueError, match=r"the judge told no score of startpos .* without --judge-option PvInterval=0"):
+    seat = Judging(judge=scripted.command, answers=tmp_path / "answers").open().seat()
+    with pytest.raises(ValueError, match=r"the judge gave no score of startpos .* without judge_option PvInterval=0"):
         seat.ask(start)
     chooser = read_judged(scripted.command, (), 5, False).open()
-    with pytest.raises(ValueError, match=r"the engine told no score of startpos .* without --option PvInterval=0"):
+    with pytest.raises(ValueError, match=r"the engine gave no score of startpos .* without option PvInterval=0"):
         chooser.search(start, 5)
 
 
 def test_a_mated_mover_is_told_without_the_judge(scripted, tmp_path):
     board = cshogi.Board(MATED)
     assert board.is_game_over()
-    seat = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl").open().seat()
+    seat = Judging(judge=scripted.command, answers=tmp_path / "answers").open().seat()
     assert seat.ask(GamePosition.parse(MATED)) == Opinion("resign", -MATE)
     assert [seat.value(GamePosition("startpos"), move) for move in ("resign", "win")] == [(-MATE, ""), (MATE, "")]
     assert scripted.asked() == []
 
 
 def test_another_judge_does_not_write_into_a_ledger(scripted, tmp_path):
-    judging = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl")
+    judging = Judging(judge=scripted.command, answers=tmp_path / "answers")
     judging.open().seat().ask(GamePosition("startpos"))
-    another = Judging(judge=scripted.command, judge_option=("Style=wild",), ledger=judging.ledger)
-    with pytest.raises(ValueError, match=r"ledger.jsonl: holds the answers of another judge \(options"):
+    another = Judging(judge=scripted.command, judge_option=("Style=wild",), answers=judging.answers)
+    with pytest.raises(ValueError, match=r"`answers` .*: holds a run with another judge: options Style"):
         another.open()
-    with pytest.raises(ValueError, match=r"ledger.jsonl: holds the answers of another judge \(arguments"):
-        Judging(judge=f"{scripted.command} --wild", ledger=judging.ledger).open()
+    with pytest.raises(ValueError, match=r"holds a run with another judge: arguments "):
+        Judging(judge=f"{scripted.command} --wild", answers=judging.answers).open()
 
 
 def test_an_answer_that_was_cut_is_none(scripted, tmp_path, monkeypatch):
-    judge = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl").open()
+    judge = Judging(judge=scripted.command, answers=tmp_path / "answers").open()
     seat, search = judge.seat(), Searcher.search
     monkeypatch.setattr(Searcher, "search", lambda self, *asked: seat.stop() or search(self, *asked))
     with pytest.raises(Stopped):
         seat.ask(GamePosition("startpos"))
-    assert len(judge.ledger) == 0
+    assert len(judge.answers) == 0
 
 
 def test_another_network_in_its_folder_is_another_judge(scripted, tmp_path):
     folder = tmp_path / "eval"
     folder.mkdir()
     (folder / "nn.bin").write_bytes(b"one")
-    judging = Judging(scripted.command, (f"Style={folder}",), ledger=tmp_path / "ledger.jsonl")
+    judging = Judging(scripted.command, (f"Style={folder}",), answers=tmp_path / "answers")
     judging.open().seat().ask(GamePosition("startpos"))
     (folder / "nn.bin").write_bytes(b"two")
-    with pytest.raises(ValueError, match=r"ledger.jsonl: holds the answers of another judge \(files is .*nn.bin"):
+    with pytest.raises(ValueError, match=r"holds a run with another judge: files nn.bin"):
         judging.open()
 
 
 def test_this_engine_with_another_search_is_another_judge(scripted, tmp_path):
-    """Its program and network are the same; a ledger of before the signature was told is another's, too."""
-    judging = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl")
+    """Its program and network are the same; answers without a signature are another judge's, too."""
+    judging = Judging(judge=scripted.command, answers=tmp_path / "answers")
 
     def ask(bench: str) -> int:
         scripted.answer({"name": "LiteShogi", "bench": bench, "else": ["7g7f", "cp 1"]})
@@ -95,43 +103,60 @@ def test_this_engine_with_another_search_is_another_judge(scripted, tmp_path):
         return len(scripted.asked())
 
     assert [ask("signature 669983  1,000 nodes/s"), ask("signature 669983  2,000 nodes/s")] == [1, 1]
-    with pytest.raises(ValueError, match=r"another judge \(signature is 669983 there, here 669984\); name another"):
+    with pytest.raises(ValueError, match=r'another judge: signature "669983", not "669984"'):
         ask("signature 669984  1,000 nodes/s")
-    judging.ledger.unlink()
+    shutil.rmtree(judging.answers)
     assert [ask("1,000 playouts/s"), ask("2,000 playouts/s")] == [2, 2]
-    with pytest.raises(ValueError, match=r"another judge \(signature is None there, here 669983\); name another"):
+    with pytest.raises(ValueError, match=r'another judge: signature null, not "669983"'):
         ask("signature 669983  1,000 nodes/s")
 
 
-def test_a_ledger_drops_a_line_that_a_crash_has_cut(tmp_path):
-    path, opinion = tmp_path / "ledger.jsonl", Opinion("7g7f", -3)
-    Ledger(path, {"name": "x"}).enter("startpos", 5, opinion)
+def test_a_torn_answer_is_dropped(tmp_path):
+    path, opinion = tmp_path / RESULTS, Opinion("7g7f", -3)
+    Answers(tmp_path, {"name": "x"}).enter(Answer("startpos", 5, "7g7f", -3))
     whole = path.read_bytes()
-    path.write_bytes(whole + b'{"position":"sfen')
-    ledger = Ledger(path, {"name": "x"})
-    assert (len(ledger), ledger.find("startpos", 5), path.read_bytes()) == (1, opinion, whole)
+    path.write_bytes(whole + b'{"kind":"answer","position":"sfen')
+    answers = Answers(tmp_path, {"name": "x"})
+    assert (len(answers), answers.find("startpos", 5), path.read_bytes()) == (1, opinion, whole)
     for _ in range(2):
-        ledger.enter("startpos", 6, opinion)
-    del ledger
-    assert len(Ledger(path, {"name": "x"})) == len(path.read_bytes().splitlines()) - 1 == 2
-    path.write_bytes(whole + b'{"position":"sfen"}\n')
-    with pytest.raises(ValueError, match=r"ledger.jsonl line 3: no judge's answer"):
-        Ledger(path, {"name": "x"})
+        answers.enter(Answer("startpos", 6, "7g7f", -3))
+    del answers
+    assert len(Answers(tmp_path, {"name": "x"})) == len(path.read_bytes().splitlines()) == 2
+    path.write_bytes(whole + b'{"kind":"answer","position":"sfen"}\n')
+    with pytest.raises(ValueError, match=r"results.jsonl: line 2: nodes, move, score must be given"):
+        Answers(tmp_path, {"name": "x"})
 
 
-def test_a_ledger_is_one_runs_at_a_time(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    refused = pytest.raises(ValueError, match=r"ledger.jsonl: another run is at work on it; .* another --ledger$")
-    first, early = Ledger(path, {"name": "x"}), Ledger(path, {"name": "x"})
-    assert not path.exists()
-    first.enter("startpos", 5, Opinion("7g7f", -3))
+def test_one_process_at_a_time_has_the_answers(tmp_path):
+    folder = tmp_path / "answers"
+    refused = pytest.raises(ValueError, match="another run is at work here")
+    first, early = Answers(folder, {"name": "x"}), Answers(folder, {"name": "x"})
+    assert not folder.exists()
+    first.enter(Answer("startpos", 5, "7g7f", -3))
     with refused:
-        Ledger(path, {"name": "x"})
+        Answers(folder, {"name": "x"})
     with refused:
-        early.enter("startpos", 6, Opinion("2g2f", 3))
-    del first
-    early.enter("startpos", 6, Opinion("2g2f", 3))
+        early.enter(Answer("startpos", 6, "2g2f", 3))
+    first.close()
+    early.enter(Answer("startpos", 6, "2g2f", 3))
     assert early.find("startpos", 5) == Opinion("7g7f", -3)
+
+
+def test_a_copy_on_another_machine_hands_its_answers_back(scripted, tmp_path):
+    scripted.answer({"else": ["7g7f", "cp 40"]})
+    with Judging(judge=scripted.command, judge_nodes=7, answers=tmp_path / "answers").open() as judge:
+        judge.seat().ask(GamePosition("startpos"))
+        copy = pickle.loads(pickle.dumps(judge)).seat()
+        start = GamePosition("startpos")
+        assert copy.ask(start) == Opinion("7g7f", 40)
+        assert copy.fresh() == ()
+        copy.ask(start.after("7g7f"))
+        (answer,) = copy.fresh()
+        assert (answer.position, copy.fresh()) == ("startpos moves 7g7f", ())
+        judge.keep(answer)
+        assert judge.seat().ask(start.after("7g7f")) == Opinion("7g7f", 40)
+    assert len(scripted.asked()) == 2
+    assert len(list(read_lines(tmp_path / "answers", Answer))) == 2
 
 
 def test_positions_come_with_the_turns_before_them(tmp_path):
@@ -148,5 +173,6 @@ def test_positions_come_with_the_turns_before_them(tmp_path):
 
 def test_what_goes_on_has_a_folder_of_its_own():
     """Where no -o is given, too."""
-    folders = [options.output for options in (EffectOptions, GameEffectOptions, JudgedMatch)]
+    kinds = (EffectOptions, GameEffectOptions, JudgedMatch, LossOptions, RefutationOptions, HealthOptions, Selection)
+    folders = [options.output for options in kinds]
     assert len(set(folders)) == len(folders)

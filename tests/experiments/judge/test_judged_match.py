@@ -11,13 +11,14 @@ import pytest
 
 from experiments.jobs.protocol import Stopped
 from experiments.judge.judge import Judging
-from experiments.judge.judged_match import JudgedMatch, Shares, play_judged_match
+from experiments.judge.judged_match import JudgedMatch, Shares, SharesReport, play_judged_match
 from experiments.judge.losses import CLIP
-from experiments.report.judged_match_section import judged_section
+from experiments.report.judged_match_section import judged_match_section
 from experiments.report.match_section import RATE
-from experiments.report.report import Report, write_report
+from experiments.report.report import Report, read_sections, write_report
+from experiments.report.section import Run
 from experiments.report.verify import SAME, verify
-from lite.datasets.description import DESCRIPTION
+from lite.run_folder import RECORD, RESULTS, read_run
 from liteshogi.commands.judge.match import as_text
 from search.alphabeta.bench import SIGNATURE
 from search.evaluation.shipped import network_file
@@ -44,7 +45,11 @@ def match(openings, tmp_path) -> JudgedMatch:
 
 
 def judged_by(scripted, tmp_path, workers: int = 2) -> Judging:
-    return Judging(scripted.command, judge_nodes=500, ledger=tmp_path / "ledger.jsonl", workers=workers)
+    return Judging(scripted.command, judge_nodes=500, answers=tmp_path / "answers", workers=workers)
+
+
+def run_of(match: JudgedMatch) -> Run:
+    return Run("run", match.output, read_run(match.output))
 
 
 @pytest.mark.parametrize(("told", "score"), [("cp 300", 300), ("mate 9", CLIP)])
@@ -52,7 +57,7 @@ def test_the_mover_s_score_is_the_right_player_s(match, scripted, tmp_path, told
     """Seven plies on it is white's turn, so the judge's 300 are white's in both games of a pair."""
     scripted.answer({"else": ["resign", told]})
     play_judged_match(replace(match, games=2), judged_by(scripted, tmp_path))
-    counts = json.loads((match.output / "ledger.jsonl").read_text())["counts"]
+    counts = json.loads((match.output / RESULTS).read_text())["counts"]
     assert counts["share as black"] == pytest.approx(1 - win_rate(score), abs=1e-6)
     assert counts["share as white"] == pytest.approx(win_rate(score), abs=1e-6)
     assert len(scripted.asked()) == 1  # the pair is one game played twice
@@ -60,17 +65,17 @@ def test_the_mover_s_score_is_the_right_player_s(match, scripted, tmp_path, told
 
 
 def test_equal_players_are_level_and_others_mirror_each_other(match, tmp_path, known_judge):
-    judging = Judging("liteshogi", ("USI_Hash=16",), judge_nodes=300, ledger=tmp_path / "ledger.jsonl", workers=2)
+    judging = Judging("liteshogi", ("USI_Hash=16",), judge_nodes=300, answers=tmp_path / "answers", workers=2)
     level = play_judged_match(match, judging)
-    assert (level["share"], level["share_error"], level["games"], level["pairs"]) == (0.5, 0.0, 6, 3)
+    assert (level.share, level.share_error, level.games, level.pairs) == (0.5, 0.0, 6, 3)
     changed = "changed=default futility_margin=250"
     one = play_judged_match(replace(match, first=changed, output=tmp_path / "one"), judging)
     other = play_judged_match(replace(match, second=changed, output=tmp_path / "other"), judging)
-    assert one["share"] == pytest.approx(1 - other["share"], abs=2e-4)
-    assert one["share"] != 0.5
-    assert one["share_error"] == pytest.approx(other["share_error"], abs=2e-4)
-    assert f"{one['share']:.3f} +- {one['share_error']:.3f}" in as_text(one)
-    assert (one["first"], other["second"]) == ("changed", "changed")
+    assert one.share == pytest.approx(1 - other.share, abs=2e-4)
+    assert one.share != 0.5
+    assert one.share_error == pytest.approx(other.share_error, abs=2e-4)
+    assert f"{one.share:.3f} +- {one.share_error:.3f}" in as_text(one)
+    assert (one.first, other.second) == ("changed", "changed")
 
 
 def test_the_error_is_that_of_the_pairs_mean():
@@ -78,15 +83,15 @@ def test_the_error_is_that_of_the_pairs_mean():
     for number, (black, white, ended) in enumerate(((0.5, 0.7, 0), (0.2, 0.4, 1), (0.9, 0.9, 2), (0.1, 0.1, 2))):
         shares.see(number, {"share as black": black, "share as white": white, "ended": ended})
         if number == 1:
-            assert shares.report()["share_error"] == 0.15
+            assert shares.report().share_error == 0.15
     error = round(float(np.std([0.6, 0.3, 0.9], ddof=1)) / 3**0.5, 4)
-    assert shares.report() == {"games": 6, "pairs": 3, "share": 0.6, "share_error": error, "ended": 3}
+    assert shares.report() == SharesReport(games=6, pairs=3, share=0.6, share_error=error, ended=3)
 
 
 def test_the_first_player_is_the_one_that_was_named_first(match, scripted, tmp_path, monkeypatch):
     tasks = []
     monkeypatch.setattr("experiments.judge.judged_match.produce", lambda *given, **_: tasks.append(given[2]))
-    monkeypatch.setattr(Shares, "report", lambda self: {})
+    monkeypatch.setattr(Shares, "report", lambda self: SharesReport(0, 0, 0.5, None, 0))
     match = replace(match, first="default futility_margin=250", seed=5)
     play_judged_match(match, judged_by(scripted, tmp_path))
     (task,) = tasks
@@ -102,18 +107,19 @@ def test_a_match_goes_on_where_it_ended(match, scripted, tmp_path):
     scripted.answer({"else": ["resign", "cp 100"]})
     judging = judged_by(scripted, tmp_path)
     one = play_judged_match(replace(match, games=2), judging)
-    assert (one["games"], one["share_error"]) == (2, None)
-    assert f"{one['share']:.3f} (one pair) of win rate" in as_text(one)
-    before = (match.output / "ledger.jsonl").read_text()
-    assert play_judged_match(match, judging)["games"] == 6
-    assert (match.output / "ledger.jsonl").read_text().startswith(before)
-    assert play_judged_match(replace(match, games=2), judging)["games"] == 2  # what is beyond counts for nothing
-    told = json.loads((match.output / DESCRIPTION).read_text())["options"]
-    assert set(told) == {"openings", "nodes", "plies", "seed", "first", "second", "judge", "judge_nodes"}
-    with pytest.raises(ValueError, match="--plies 7, not 8"):
+    assert (one.games, one.share_error) == (2, None)
+    assert f"{one.share:.3f} (one pair) of win rate" in as_text(one)
+    before = (match.output / RESULTS).read_text()
+    assert play_judged_match(match, judging).games == 6
+    assert (match.output / RESULTS).read_text().startswith(before)
+    assert play_judged_match(replace(match, games=2), judging).games == 2  # what is beyond counts for nothing
+    record = read_run(match.output)
+    assert set(record.options) == {"openings", "nodes", "plies", "seed", "first", "second", "judge_nodes"}
+    assert set(record.conditions) == {"judge", "signature"}
+    with pytest.raises(ValueError, match="`plies` 7, not 8"):
         play_judged_match(replace(match, plies=8), judging)
-    other = replace(judging, judge_option=("Style=wild",), ledger=tmp_path / "other.jsonl")
-    with pytest.raises(ValueError, match=r"its data were made with --judge .*, not .*wild"):
+    other = replace(judging, judge_option=("Style=wild",), answers=tmp_path / "other")
+    with pytest.raises(ValueError, match=r"another judge: options Style .*, not .*wild"):
         play_judged_match(match, other)
 
 
@@ -125,20 +131,22 @@ def test_a_match_of_another_search_or_network_is_another(match, scripted, tmp_pa
     play_judged_match(match, judging)
     with monkeypatch.context() as patch:
         patch.setattr("experiments.matches.named_player.search_signature", lambda: SIGNATURE + 1)
-        with pytest.raises(ValueError, match=rf"search of signature {SIGNATURE}, not {SIGNATURE + 1}; .* another -o"):
+        with pytest.raises(ValueError, match=rf"another signature: {SIGNATURE}, not {SIGNATURE + 1}; "):
             play_judged_match(match, judging)
-    path = match.output / DESCRIPTION
+    path = match.output / RECORD
     whole = path.read_text()
-    path.write_text(json.dumps({name: value for name, value in json.loads(whole).items() if name != "signature"}))
-    with pytest.raises(ValueError, match=f"search of signature not recorded, not {SIGNATURE}"):
+    found = json.loads(whole)
+    del found["conditions"]["signature"]
+    path.write_text(json.dumps(found))
+    with pytest.raises(ValueError, match=f"another signature: null, not {SIGNATURE}"):
         play_judged_match(match, judging)
     path.write_text(whole)
     (tmp_path / "elsewhere").mkdir()
     net = net.rename(tmp_path / "elsewhere" / net.name)
-    assert play_judged_match(replace(match, second=str(net)), judging)["games"] == 2
+    assert play_judged_match(replace(match, second=str(net)), judging).games == 2
     net.write_bytes(network_file("dense-64-16").read_bytes())
     match = replace(match, second=str(net))
-    with pytest.raises(ValueError, match=r"other nets: default .*, net\.safetensors .*, not .*; .* another -o"):
+    with pytest.raises(ValueError, match=r"other nets: default .*, net\.safetensors .*, not .*; .* another folder"):
         play_judged_match(match, judging)
 
 
@@ -146,35 +154,33 @@ def test_a_page_tells_of_it(match, scripted, tmp_path):
     scripted.answer({"else": ["resign", "cp 100"]})
     match = replace(match, first="mine=default futility_margin=250", games=2)
     play_judged_match(match, judged_by(scripted, tmp_path))
-    (row,) = judged_section({"run": match.output}).charts[0].spec["data"]["values"]
+    (row,) = judged_match_section([run_of(match)]).charts[0].spec["data"]["values"]
     assert f"{RATE} from" not in row  # one pair says nothing of an error
     told = play_judged_match(replace(match, games=6), judged_by(scripted, tmp_path))
     write_report(Report((match.output,), tmp_path / "page.html"))
     assert "<h2>Judged matches</h2>" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    section = judged_section({"run": match.output})
+    section = judged_match_section([run_of(match)])
     (row,) = section.charts[0].spec["data"]["values"]
-    share, error = told["share"], told["share_error"]
+    share, error = told.share, told.share_error
     assert (row[RATE], row["games"]) == (pytest.approx(share, abs=1e-4), 6)
     assert row[f"{RATE} to"] - row[RATE] == pytest.approx(1.96 * error, abs=1e-3)
     (line,) = section.tables[0].lines
     assert line[1:3] == ["default (200 nodes, futility_margin=250)", "default (200 nodes)"]
     assert line[3:8] == ["Scripted, 500 nodes", "7", "6", "0", f"{share:.3f} +- {error:.3f}"]
-    command = section.origins[0].command
-    assert command.startswith("liteshogi judge match 'default futility_margin=250' default --openings sha256:")
-    assert command.endswith("--nodes 200 --plies 7 --seed 1 --judge Scripted --judge-nodes 500")
-    assert {check["state"] for check in verify([match.output])} == {SAME}
+    assert section.origins[0].command.startswith("judge match from Python: openings=3, nodes=200, plies=7")
+    assert {check.state for check in verify([match.output])} == {SAME}
 
 
 def test_a_page_tells_of_one_that_has_begun_and_refuses_what_is_none(match, scripted, tmp_path):
     play_judged_match(replace(match, games=2), judged_by(scripted, tmp_path))
-    ledger, description = match.output / "ledger.jsonl", match.output / DESCRIPTION
+    ledger, description = match.output / RESULTS, match.output / RECORD
     ledger.write_text("")
-    section = judged_section({"run": match.output})
+    section = judged_match_section([run_of(match)])
     assert (section.charts, section.tables[0].lines[0][5:8]) == ([], ["0", "0", "no pair yet"])
     whole = json.loads(description.read_text())
     description.write_text(json.dumps(whole | {"options": {"first": "default"}}))
-    with pytest.raises(ValueError, match=r"run: no judged match that this program can read .*; leave it out"):
-        judged_section({"run": match.output})
+    with pytest.raises(ValueError, match=r"run: cannot be shown .*; leave it out"):
+        read_sections([run_of(match)])
 
 
 @pytest.mark.parametrize("plies", [7, 1])
@@ -183,8 +189,8 @@ def test_games_that_end_before_count_by_their_result(match, scripted, tmp_path, 
     match.openings.write_text(MATED)
     scripted.answer({"else": ["resign", "cp 0"]})
     report = play_judged_match(replace(match, games=2, plies=plies), judged_by(scripted, tmp_path))
-    assert (report["ended"], report["share"]) == (2, 0.5)
-    counts = json.loads((match.output / "ledger.jsonl").read_text())["counts"]
+    assert (report.ended, report.share) == (2, 0.5)
+    counts = json.loads((match.output / RESULTS).read_text())["counts"]
     assert (counts["share as black"], counts["share as white"]) == (1, 0)  # a judge's mate would be worth less
     assert not scripted.asked()
 
@@ -193,16 +199,16 @@ def test_what_cannot_be_played_is_said(match, scripted, tmp_path):
     scripted.answer({"else": ["resign", "cp 0"]})
     judging = judged_by(scripted, tmp_path)
     for changes, words in (
-        ({"plies": 0}, "--plies 0"),
-        ({"games": 3}, "--games 3"),
-        ({"games": 8}, "3 openings, good for 6 games.* ask for so few, or give more openings"),
-        ({"nodes": 0}, "--nodes"),
+        ({"plies": 0}, "`plies` 0"),
+        ({"games": 3}, "`games` 3"),
+        ({"games": 8}, "3 openings, enough for 6 games.* give more openings"),
+        ({"nodes": 0}, "`nodes`"),
         ({"first": "none.safetensors"}, "none.safetensors: there is no such network"),
         ({"first": "default razor=1"}, "did you mean"),
-        ({"seed": -1}, "--seed -1"),
+        ({"seed": -1}, "`seed` -1"),
         ({"output": match.openings}, "openings.sfen"),
     ):
         with pytest.raises((ValueError, OSError), match=words):
             play_judged_match(replace(match, **changes), judging)
-    assert not judging.ledger.exists()
+    assert not judging.answers.exists()
     assert not match.output.exists()

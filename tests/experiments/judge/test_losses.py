@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,10 @@ from experiments.games.game_position import GamePosition
 from experiments.games.player import Player
 from experiments.judge.choosers import OwnPlayer, choose_in_game, read_judged
 from experiments.judge.judge import Judging
-from experiments.judge.losses import CLIP, LossOptions, _figures, measure_losses
+from experiments.judge.losses import CLIP, LossOptions, VariantLoss, _variant, measure_losses
 from experiments.matches.named_player import read_player
-from lite.datasets.provenance import digests_of
-from lite.program import program
+from lite.datasets.provenance import sha256_of
+from lite.run_folder import RESULTS, read_run
 from liteshogi.commands.judge.moves import as_text
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, STEPS, make_numbers
@@ -52,53 +53,57 @@ def test_a_loss_is_what_the_judge_sees_behind_both_moves(scripted, opponent, pos
         }
     )
     opponent.answer({first: ["2g2f", "cp 0"], second: ["2h3h", "cp 0"], "else": ["5f5e", "cp 0"]})
-    judging = Judging(judge=scripted.command, judge_nodes=5, ledger=tmp_path / "ledger.jsonl", workers=2)
-    report = measure_losses(LossOptions(opponent.command, positions, nodes=3), judging)
-    assert [row["losses"] for row in report["positions"]] == [[150], [10], [0]]
-    assert report["positions"][2]["best"] > CLIP
-    variant = report["variants"][0]
-    assert (variant["loss"], variant["error"], variant["over_100"], variant["over_200"]) == (53.3, 48.4, 0.3333, 0.0)
-    assert variant["as_judge"] == 0.0
-    assert [row["position"] for row in report["worst"]] == [first, second]
+    judging = Judging(judge=scripted.command, judge_nodes=5, answers=tmp_path / "answers", workers=2)
+    options = LossOptions(opponent.command, positions, nodes=3, output=tmp_path / "run")
+    report = measure_losses(options, judging)
+    assert [row.losses for row in report.positions] == [(150,), (10,), (0,)]
+    assert report.positions[2].best > CLIP
+    variant = report.variants[0]
+    assert (variant.loss, variant.error, variant.over_100, variant.over_200) == (53.3, 48.4, 0.3333, 0.0)
+    assert variant.as_judge == 0.0
+    assert [row.position for row in report.worst] == [first, second]
     assert "53.3 +- 48.4" in as_text(report)
-    assert report["files"] == digests_of([positions, scripted.program, opponent.program])
-    assert report["made_by"] == program()
+    record = read_run(options.output)
+    assert record.files == {str(path): sha256_of(path) for path in (positions, opponent.program, scripted.program)}
     asked = scripted.asked()
     assert len(asked) == 9  # three roots, three best moves, three others
-    assert measure_losses(LossOptions(opponent.command, positions, nodes=3), judging) == report
+    assert measure_losses(options, judging) == report
+    assert measure_losses(replace(options, output=tmp_path / "again"), judging) == report
     assert scripted.asked() == asked
     assert not any("knowing more" in line for line in asked + opponent.asked())
     before = len(opponent.asked())
-    measure_losses(LossOptions(opponent.command, positions, nodes=3, earlier=1, count=1), judging)
+    measure_losses(replace(options, earlier=1, count=1, output=tmp_path / "one"), judging)
     assert opponent.asked()[before:] == ["startpos go nodes 3", f"{first} go nodes 3, knowing more"]
 
 
 def test_figures_are_those_of_their_formulas():
     first, losses = np.array([0.0, 90.0, 500.0]), np.array([100.0, 200.0, 600.0])
-    assert _figures("x", losses, first, np.array([True, False, False])) == {
-        "name": "x",
-        "loss": 300.0,
-        "error": 152.8,
-        "over_100": 0.6667,
-        "over_200": 0.3333,
-        "over_400": 0.3333,
-        "as_judge": 0.3333,
-        "difference": 103.3,
-        "difference_error": 3.3,
-    }
+    assert _variant("x", losses, first, np.array([True, False, False])) == VariantLoss(
+        name="x",
+        loss=300.0,
+        error=152.8,
+        over_100=0.6667,
+        over_200=0.3333,
+        over_400=0.3333,
+        as_judge=0.3333,
+        difference=103.3,
+        difference_error=3.3,
+    )
 
 
 def test_an_engine_loses_nothing_by_its_own_word(positions, tmp_path, known_judge):
     judging = Judging(
-        judge="liteshogi", judge_option=("USI_Hash=16",), judge_nodes=3000, ledger=tmp_path / "l.jsonl", workers=1
+        judge="liteshogi", judge_option=("USI_Hash=16",), judge_nodes=3000, answers=tmp_path / "answers", workers=1
     )
-    report = measure_losses(LossOptions("default", positions, nodes=3000, each_step=True), judging)
-    assert [row["name"] for row in report["variants"]] == ["as it is", *(f"without {step}" for step in STEPS)]
-    assert (report["variants"][0]["loss"], report["variants"][0]["as_judge"]) == (0.0, 1.0)
-    assert any(row["as_judge"] < 1 for row in report["variants"][1:])
-    one = measure_losses(LossOptions("default", positions, nodes=3000, option=("skip_null_move=true",)), judging)
+    options = LossOptions("default", positions, nodes=3000, each_step=True, output=tmp_path / "each")
+    report = measure_losses(options, judging)
+    assert [row.name for row in report.variants] == ["as it is", *(f"without {step}" for step in STEPS)]
+    assert (report.variants[0].loss, report.variants[0].as_judge) == (0.0, 1.0)
+    assert any(row.as_judge < 1 for row in report.variants[1:])
+    alone = replace(options, each_step=False, option=("skip_null_move=true",), output=tmp_path / "one")
+    one = measure_losses(alone, judging)
     place = STEPS.index("null move")
-    assert [row["moves"][0] for row in one["positions"]] == [row["moves"][place + 1] for row in report["positions"]]
+    assert [row.moves[0] for row in one.positions] == [row.moves[place + 1] for row in report.positions]
 
 
 def test_what_was_met_before_is_searched_first(scripted, tmp_path):
@@ -112,7 +117,7 @@ def test_what_was_met_before_is_searched_first(scripted, tmp_path):
         "startpos moves 7g7f 3c3d go nodes 4, knowing more",
         "startpos moves 7g7f 3c3d 2g2f 8c8d go nodes 4, knowing more",
     ]
-    player = read_player("default", (), 700, 0, "--option").player
+    player = read_player("default", (), 700, 0, "option").player
     assert isinstance(player, Player)
     engine = AlphaBetaEngine("default", 16)
     trace: list[tuple[int, int, int]] = []
@@ -129,7 +134,7 @@ def test_what_was_met_before_is_searched_first(scripted, tmp_path):
 
 
 def test_a_variant_leaves_out_one_step():
-    player = read_player("default", ("skip_probcut=true",), 9, 0, "--option").player
+    player = read_player("default", ("skip_probcut=true",), 9, 0, "option").player
     assert isinstance(player, Player)
     chooser = OwnPlayer("x", player, "default", True).open()
     chooser.forget(STEPS.index("null move") + 1)
@@ -140,7 +145,7 @@ def test_a_variant_leaves_out_one_step():
 
 def test_a_player_searches_as_its_options_say():
     told = ("futility_margin=300", "USI_Hash=3", "Draw_Value_White=1000")
-    player = read_player("default", told, 9, 0, "--option").by_alphabeta
+    player = read_player("default", told, 9, 0, "option").by_alphabeta
     chooser = OwnPlayer("x", player, "default").open()
     assert chooser._engine.numbers.tobytes() == make_numbers({"futility_margin": 300}).tobytes()
     assert chooser._engine.table.megabytes == 3
@@ -153,43 +158,47 @@ def test_a_player_searches_as_its_options_say():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"engine": "liteshogi", "nodes": 0}, "--nodes 0: must be at least 1"),
-        ({"engine": "liteshogi", "nodes": 10**20}, "--nodes 100000000000000000000: must be at most"),
-        ({"engine": "liteshogi", "count": 0}, "--count 0: must be at least 1"),
-        ({"engine": "liteshogi", "earlier": -1}, "--earlier -1: must be at least 0"),
-        ({"engine": "default", "option": ("skip_all=true",)}, "--option skip_all=true"),
+        ({"engine": "liteshogi", "nodes": 0}, "`nodes` 0: must be at least 1"),
+        ({"engine": "liteshogi", "nodes": 10**20}, "`nodes` 100000000000000000000: must be at most"),
+        ({"engine": "liteshogi", "count": 0}, "`count` 0: must be at least 1"),
+        ({"engine": "liteshogi", "earlier": -1}, "`earlier` -1: must be at least 0"),
+        ({"engine": "default", "option": ("skip_all=true",)}, "`option` skip_all=true"),
         ({"engine": "no/such/engine"}, "there is no such engine"),
     ],
 )
 def test_what_cannot_be_judged_is_told_in_words(options, words, scripted, positions, tmp_path):
-    judging = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl")
+    judging = Judging(judge=scripted.command, answers=tmp_path / "answers")
     with pytest.raises((ValueError, OSError), match=words):
-        measure_losses(LossOptions(positions=positions, **options), judging)
+        measure_losses(LossOptions(positions=positions, output=tmp_path / "run", **options), judging)
     with pytest.raises(ValueError, match="steps cannot be left out"):
         read_judged(scripted.command, (), 5, True)
 
 
-def test_an_interrupted_run_goes_on(scripted, positions, tmp_path):
-    ledger = tmp_path / "ledger.jsonl"
+def test_an_interrupted_run_is_resumed(scripted, positions, tmp_path):
+    answers = tmp_path / "answers" / RESULTS
     scripted.answer({"seconds": 0.5})
     command = [sys.executable, "-m", "liteshogi", "judge", "moves", "default", str(positions), "--nodes", "50"]
-    command += ["--judge", scripted.command, "--ledger", str(ledger), "--json", "--workers", "1"]
+    command += ["--judge", scripted.command, "--answers", str(answers.parent), "--json", "--workers", "1"]
+    command += ["-o", str(tmp_path / "run")]
+
+    def known() -> int:
+        return len(answers.read_bytes().splitlines()) if answers.exists() else 0
+
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         end = time.monotonic() + 120
-        while (not ledger.exists() or len(ledger.read_bytes().splitlines()) < 2) and time.monotonic() < end:
+        while not known() and time.monotonic() < end:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         complaints = process.communicate(timeout=60)[1].decode()
     assert process.returncode == 130, complaints
-    assert "run the same command again to go on" in complaints
-    known = len(ledger.read_bytes().splitlines()) - 1
-    before = len(scripted.asked())
-    assert 1 <= known < 6
+    assert "run the same command again to resume" in complaints
+    assert read_run(tmp_path / "run").state == "interrupted"
+    before, asked = known(), len(scripted.asked())
+    assert 1 <= before < 6
     scripted.answer({})
     again = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=120, check=True)
-    total = len(ledger.read_bytes().splitlines()) - 1
-    assert len(scripted.asked()) - before == total - known
-    whole = Judging(scripted.command, ledger=tmp_path / "whole.jsonl", workers=1)
-    report = json.loads(json.dumps(measure_losses(LossOptions("default", positions, nodes=50), whole)))
-    assert json.loads(again.stdout) == report
-    assert len(report["positions"]) == 3
+    assert len(scripted.asked()) - asked == known() - before
+    whole = Judging(scripted.command, answers=tmp_path / "whole-answers", workers=1)
+    options = LossOptions("default", positions, nodes=50, output=tmp_path / "whole")
+    assert json.loads(again.stdout) == json.loads(json.dumps(measure_losses(options, whole).figures()))
+    assert read_run(tmp_path / "run").state == "done"

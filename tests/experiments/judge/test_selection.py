@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,9 @@ from experiments.judge import health, selection
 from experiments.judge.judge import Judging
 from experiments.judge.selection import (
     LEAD,
+    POSITIONS,
     TRIES,
+    SelectedPosition,
     Selection,
     SelectionTask,
     _found_in_a_row,
@@ -45,40 +46,42 @@ def test_a_position_is_that_of_its_game():
 
 def test_the_file_depends_on_games_and_seed_alone(scripted, tmp_path):
     scripted.answer({"else": ["7g7f", "cp 600"]})
-    judging = Judging(judge=scripted.command, judge_nodes=5, ledger=tmp_path / "ledger.jsonl", workers=3)
-    selection = Selection(SAMPLE, tmp_path / "one.sfen", count=12)
+    judging = Judging(judge=scripted.command, judge_nodes=5, answers=tmp_path / "answers", workers=3)
+    selection = Selection(SAMPLE, tmp_path / "one", count=12)
     report = select_positions(selection, judging)
-    assert report["positions"] == 12
+    assert report.positions == 12
     assert len(scripted.asked()) < 100  # of 300 games
-    select_positions(replace(selection, output=tmp_path / "two.sfen"), replace(judging, workers=1))
-    select_positions(replace(selection, output=tmp_path / "three.sfen", seed=2), judging)
-    one, two, three = (read_positions(tmp_path / f"{name}.sfen") for name in ("one", "two", "three"))
+    select_positions(replace(selection, output=tmp_path / "two"), replace(judging, workers=1))
+    select_positions(replace(selection, output=tmp_path / "three", seed=2), judging)
+    one, two, three = (read_positions(tmp_path / name / POSITIONS) for name in ("one", "two", "three"))
     assert one == two != three
     assert len({position.start for position in one}) == 12
-    assert (tmp_path / "one.sfen").read_text() == (tmp_path / "two.sfen").read_text()
+    assert (tmp_path / "one" / POSITIONS).read_text() == (tmp_path / "two" / POSITIONS).read_text()
     assert all(cshogi.Board(get_sfen(position.set_up())).legal_moves.__len__() > 1 for position in one)
-    with pytest.raises(ValueError, match=r"one\.sfen: already exists"):
-        select_positions(selection, judging)
+    asked = scripted.asked()
+    assert select_positions(selection, judging) == report
+    assert scripted.asked() == asked
 
 
 def test_what_is_found_counts_when_all_before_it_have_come():
-    assert _found_in_a_row({0: None, 2: "x", 1: "y", 4: "z"}) == 2
+    found = {0: None, 2: "x", 1: "y", 4: "z"}
+    assert _found_in_a_row({job: SelectedPosition(job=job, position=text) for job, text in found.items()}) == 2
 
 
 def test_another_seed_takes_other_games(scripted, tmp_path, monkeypatch):
     taken: list[list[int]] = []
     monkeypatch.setattr(selection, "read_recorded", lambda _: iter(range(9)))
-    monkeypatch.setattr(selection, "work_through", lambda _, games, *others, **more: taken.append(list(games)) or [])
+    monkeypatch.setattr(selection, "gather", lambda *given, **_: taken.append([game for _, game in given[3]]) or [])
     monkeypatch.setattr(health, "read_recorded", lambda _: iter(range(9)))
     monkeypatch.setattr(health, "_quiet", lambda game, _: taken[-1].append(game))
     monkeypatch.setattr(health, "_late", lambda game, _: None)
-    judging = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl")
+    judging = Judging(judge=scripted.command, answers=tmp_path / "answers")
     for seed in (1, 2):
-        with pytest.raises(ValueError, match="none has such a position"):
-            select_positions(Selection(SAMPLE, tmp_path / "x.sfen", seed=seed), judging)
+        with pytest.raises(ValueError, match=r"none of .* games has such a position"):
+            select_positions(Selection(SAMPLE, tmp_path / "x", seed=seed), judging)
         taken.append([])
         with pytest.raises(ValueError, match="no quiet position"):
-            health.examine(health.HealthOptions("default", SAMPLE, seed=seed))
+            health.examine(health.HealthOptions("default", SAMPLE, seed=seed, output=tmp_path / "health"))
     assert taken[0] != taken[2]
     assert taken[1] != taken[3]
     assert [sorted(games) for games in taken] == [list(range(9))] * 4
@@ -87,14 +90,14 @@ def test_another_seed_takes_other_games(scripted, tmp_path, monkeypatch):
 def test_a_position_is_taken_where_the_record_is_balanced_and_there_is_a_choice(scripted, tmp_path):
     game = next(read_recorded(SAMPLE))  # with one legal move at ply 102
     scripted.answer({"else": ["7g7f", "cp 0"]})
-    judge = Judging(judge=scripted.command, judge_nodes=5, ledger=tmp_path / "ledger.jsonl").open()
+    judge = Judging(judge=scripted.command, judge_nodes=5, answers=tmp_path / "answers").open()
     scores = np.full(len(game.moves), 601, np.int16)
 
     def found(*balanced: int, **changes: int):
         here = scores.copy()
         here[list(balanced)] = -600
-        task = SelectionTask(replace(Selection(SAMPLE, tmp_path / "x.sfen", from_ply=30), **changes), judge)
-        return json.loads(task.open().run(replace(game, scores=here)).content)
+        task = SelectionTask(replace(Selection(SAMPLE, tmp_path / "x", from_ply=30), **changes), judge)
+        return task.open().run(replace(game, scores=here)).line.position
 
     assert found(29, 102) is None
     assert found(29, 30, 102) == position_at(game, 30).text
@@ -109,16 +112,16 @@ def test_a_position_is_taken_where_the_record_is_balanced_and_there_is_a_choice(
 
 def test_what_the_judge_finds_decided_is_not_taken(scripted, tmp_path):
     scripted.answer({"else": ["7g7f", "cp -601"]})
-    judging = Judging(judge=scripted.command, judge_nodes=5, ledger=tmp_path / "ledger.jsonl", workers=2)
-    with pytest.raises(ValueError, match="none has such a position"):
-        select_positions(Selection(SAMPLE, tmp_path / "one.sfen", count=12), judging)
-    assert not (tmp_path / "one.sfen").exists()
+    judging = Judging(judge=scripted.command, judge_nodes=5, answers=tmp_path / "answers", workers=2)
+    with pytest.raises(ValueError, match=r"none of .* games has such a position"):
+        select_positions(Selection(SAMPLE, tmp_path / "one", count=12), judging)
+    assert not (tmp_path / "one" / POSITIONS).exists()
 
 
 def test_in_an_attack_the_mover_would_be_mated_if_he_passed(scripted, tmp_path):
-    judging = Judging(judge=scripted.command, judge_nodes=5, ledger=tmp_path / "ledger.jsonl", workers=2)
-    select_positions(Selection(SAMPLE, tmp_path / "attack.sfen", count=4, attack=True), judging)
-    selected = read_positions(tmp_path / "attack.sfen")
+    judging = Judging(judge=scripted.command, judge_nodes=5, answers=tmp_path / "answers", workers=2)
+    select_positions(Selection(SAMPLE, tmp_path / "attack", count=4, attack=True), judging)
+    selected = read_positions(tmp_path / "attack" / POSITIONS)
     assert len(selected) == 4
     for position in selected:
         board = cshogi.Board(passed(get_sfen(position.set_up())))
@@ -138,8 +141,8 @@ def test_passing_changes_nothing_but_the_turn():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"count": 0}, "--count 0: must be at least 1"),
-        ({"from_ply": 3}, "--from-ply 3: must be at least 16"),
+        ({"count": 0}, "`count` 0: must be at least 1"),
+        ({"from_ply": 3}, "`from_ply` 3: must be at least 16"),
         ({"games": (ROOT / "tests" / "data" / "README.md",)}, "README.md"),
         ({"games": (Path("positions.hcpe"),)}, r"positions\.hcpe: holds positions without the moves"),
     ],
@@ -147,6 +150,6 @@ def test_passing_changes_nothing_but_the_turn():
 def test_what_makes_no_sense_is_told_in_words(changes, words, scripted, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("positions.hcpe").write_bytes(bytes(38))
-    judging = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl")
+    judging = Judging(judge=scripted.command, answers=tmp_path / "answers")
     with pytest.raises(ValueError, match=words):
-        select_positions(replace(Selection(SAMPLE, tmp_path / "x.sfen"), **changes), judging)
+        select_positions(replace(Selection(SAMPLE, tmp_path / "x"), **changes), judging)

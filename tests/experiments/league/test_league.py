@@ -12,20 +12,21 @@ from pathlib import Path
 import pytest
 import tyro
 
-from experiments.arena.results import Result
-from experiments.arena.tournament import UsiGames
-from experiments.jobs.shards import LEDGER
+from experiments.arena.results import ArenaGame
+from experiments.arena.tournament import Played, UsiGames
 from experiments.league.in_process import Crosstable, LeagueTask, meetings_of
-from experiments.league.league import PICTURE, STANDINGS, play_league
+from experiments.league.league import PICTURE, play_league
 from experiments.league.participant import parse_participant
 from experiments.matches.counted_games import CountedGames
 from experiments.report.verify import SAME, verify
 from lite.notation.kif import read_kif
 from lite.records.formats import DRAW, WINNER_MASK
+from lite.run_folder import RESULTS, read_run
 from liteshogi.commands.match import Command
 from search.alphabeta.bench import SIGNATURE
 from search.evaluation.material import material_network
 from search.evaluation.network_file import save_network
+from search.system.options import OptionError
 
 ROOT = Path(__file__).parents[3]
 PAIRS = 2
@@ -46,7 +47,7 @@ def league(tmp_path_factory):
 
 
 def jobs_of(folder: Path) -> list[int]:
-    return [json.loads(line)["job"] for line in (folder / LEDGER).read_text().splitlines()]
+    return [json.loads(line)["job"] for line in (folder / RESULTS).read_text().splitlines()]
 
 
 def test_every_two_have_met_and_the_table_adds_up(league):
@@ -59,9 +60,9 @@ def test_every_two_have_met_and_the_table_adds_up(league):
     assert all(one["games"] == 2 * sum(one["pentanomial"]) == 2 * PAIRS for one in report["meetings"])
     assert sum(row["points"] for row in report["players"]) == report["games"] == 6 * PAIRS
     assert sum(row["elo"] for row in report["players"]) == pytest.approx(0, abs=1e-6)
-    assert json.loads((folder / STANDINGS).read_text())["names"] == ["material", "default", "wide$x_$"]
+    assert read_run(folder).goal["players"] == ["material", "default", "wide$x_$"]
     assert (folder / PICTURE).read_bytes()[:4] == b"\x89PNG"
-    checks = {Path(one["file"]).name: one["state"] for one in verify((folder,))}
+    checks = {Path(one.file).name: one.state for one in verify((folder,))}
     assert checks == {"material.safetensors": SAME, "default": SAME, "shard_00000.hcpe3": SAME}
 
 
@@ -87,7 +88,7 @@ def test_a_killed_league_goes_on_without_repeats(league, tmp_path):
     arguments, report, _ = league
     words = [sys.executable, "-m", "liteshogi", "match", *arguments, "-o", str(tmp_path)]
     process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    ledger, end = tmp_path / LEDGER, time.monotonic() + 200
+    ledger, end = tmp_path / RESULTS, time.monotonic() + 200
     while (not ledger.exists() or not ledger.read_bytes().count(b"\n")) and time.monotonic() < end:
         time.sleep(0.002)
     process.send_signal(signal.SIGKILL)
@@ -103,12 +104,12 @@ def test_another_league_is_not_gone_on_with(league, monkeypatch):
     arguments, _, folder = league
     players = [parse_participant(text) for text in (arguments[0], "default", "wide$x_$=default razor_margin=399")]
     rules = CountedGames(nodes=30, games=2 * PAIRS, max_plies=60, output=folder)
-    with pytest.raises(ValueError, match=r"its data were made with players' options .*399"):
+    with pytest.raises(OptionError, match=r"`players` .*399"):
         play_league(rules, players)
-    with pytest.raises(ValueError, match="its data were made with --gauntlet false, not true"):
+    with pytest.raises(ValueError, match="`gauntlet` false, not true"):
         play_league(rules, [*players[:2], parse_participant(arguments[2])], gauntlet=True)
     monkeypatch.setattr("experiments.matches.named_player.search_signature", lambda: SIGNATURE + 1)
-    with pytest.raises(ValueError, match=f"made with a search of signature {SIGNATURE}, not {SIGNATURE + 1}; "):
+    with pytest.raises(ValueError, match=f"another signature: {SIGNATURE}, not {SIGNATURE + 1}; "):
         play_league(rules, [*players[:2], parse_participant(arguments[2])])
 
 
@@ -139,20 +140,21 @@ def test_a_pair_is_played_and_counted_in_its_meeting():
 def test_games_through_shogiarena_are_counted_for_every_meeting(tmp_path, monkeypatch):
     asked: list[object] = []
 
-    def play(rules, players, call, total, gauntlet):
+    def play(rules, verb, players, call, total, gauntlet):
         asked.extend((total, gauntlet))
         ends = (("a", "first", "second", 1.0), ("a", "first", "second", 0.5), ("b", "second", "player3", None))
         ends += (("c", "second", "player3", 0.0),)
-        return list(call([])), [Result(pair, points, "", (one, other)) for pair, one, other, points in ends], ["late"]
+        games = [ArenaGame(str(n), pair, points, "", (one, other)) for n, (pair, one, other, points) in enumerate(ends)]
+        return Played(list(call([])), games, ["late"])
 
     monkeypatch.setattr("experiments.league.league.play_engines", play)
     monkeypatch.setattr("experiments.league.league.draw_ratings", lambda *_: None)
     players = [parse_participant(name) for name in ("x", "y", "z")]
     report = play_league(UsiGames(games=4, output=tmp_path), players)
     assert asked == [12, False]
-    told = [[one[what] for what in ("first", "second", "wins", "draws", "losses")] for one in report["meetings"]]
+    told = [[one.first, one.second, one.wins, one.draws, one.losses] for one in report.meetings]
     assert told == [["x", "y", 1, 1, 0], ["y", "z", 0, 0, 1]]
-    assert report["remarks"][-1] == "late"
+    assert report.remarks[-1] == "late"
 
 
 def test_a_gauntlet_is_the_first_against_all_others():
@@ -164,10 +166,10 @@ def test_a_gauntlet_is_the_first_against_all_others():
     ("arguments", "words"),
     [
         (("default", "default", "a=default"), "2 players are called default"),
-        (("default", "a=default", "b=default", "--sprt", "0", "5"), "--sprt: is for two players"),
-        (("default", "a=default razor=3", "b=default"), "a razor=3: a player in this process has no such option"),
+        (("default", "a=default", "b=default", "--sprt", "0", "5"), "`sprt`: is for two players"),
+        (("default", "a=default razor=3", "b=default"), "razor=3: a player in this process has no such option"),
         (("default", "missing.bin", "b=default"), "missing.bin: there is no such network"),
-        (("default", "a=default", "--gauntlet"), "--gauntlet: is for more than two players"),
+        (("default", "a=default", "--gauntlet"), "`gauntlet`: is for more than two players"),
     ],
 )
 def test_what_makes_no_league_is_said_before_a_folder_is_made(arguments, words, tmp_path):

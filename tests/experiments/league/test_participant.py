@@ -75,6 +75,6 @@ def test_what_is_written_is_read(label, options):
 
 def test_two_players_of_one_name_are_refused():
     players = [parse_participant(text) for text in ("default", "b=default", "default")]
-    with pytest.raises(ValueError, match="2 players are called default: tell them apart by names, as A=default"):
+    with pytest.raises(ValueError, match="2 players are called default: name them, as in A=default"):
         unique_names(players)
     assert unique_names(players[:2]) == ["default", "b"]

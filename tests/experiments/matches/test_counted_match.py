@@ -17,32 +17,34 @@ import pytest
 from experiments.arena.engine_match import Match, play_match
 from experiments.elo.sprt import Sprt
 from experiments.games.player import Ending, Player
-from experiments.jobs.shards import LEDGER
 from experiments.matches.alphabeta_pairs import PairWorker
 from experiments.matches.counted_games import CountedGames
 from experiments.matches.counted_match import CountedMatch, play_counted_match
 from experiments.matches.named_player import plays_in_process, read_player
 from experiments.matches.pair import PairSettings
 from experiments.matches.pair_task import PairTask
-from experiments.matches.standing import Standing
+from experiments.matches.standing import SprtReport, Standing, Tally
 from experiments.report.match_section import match_section
+from experiments.report.section import Run
 from lite.records.formats import candidate_dtype, game_dtype, move_dtype
+from lite.run_folder import RESULTS, read_run
 from liteshogi.__main__ import _run
 from search.alphabeta.bench import SIGNATURE
 from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, SHORT, STEPS, make_numbers
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
+from search.system.options import OptionError
 
 ROOT = Path(__file__).parents[3]
 UNHURRIED = """
 import time
 from experiments.jobs import produce
 from liteshogi.__main__ import main
-land = produce._Work.land
+land = produce._ShardWork.land
 def land_and_wait(*given):
     land(*given)
     time.sleep(0.3)
-produce._Work.land = land_and_wait
+produce._ShardWork.land = land_and_wait
 main()
 """
 """The commands, which wait after each pair, so that they are at work when a signal comes."""
@@ -70,7 +72,7 @@ def played(match):
 
 def games_of(folder: Path) -> dict[int, bytes]:
     """What each pair's number has left."""
-    lines = [json.loads(line) for line in (folder / LEDGER).read_text().splitlines()]
+    lines = [json.loads(line) for line in (folder / RESULTS).read_text().splitlines()]
     return {
         line["job"]: (folder / f"shard_{line['shard']:05}.hcpe3").read_bytes()[line["start"] : line["stop"]]
         for line in lines
@@ -78,7 +80,7 @@ def games_of(folder: Path) -> dict[int, bytes]:
 
 
 def without_times(report):
-    return {name: value for name, value in report.items() if name not in TIMES}
+    return {name: value for name, value in vars(report).items() if name not in TIMES}
 
 
 TIMES = ("nodes_per_second", "positions_per_hour", "parallel", "folder")
@@ -118,19 +120,19 @@ def test_cshogi_replays_every_game_and_finds_the_same_end(match, played):
                 assert int(header["result"]) == (2 if board.turn == cshogi.BLACK else 1)
         assert len(starts) == 2
         assert starts[0] == starts[1]
-    assert games == played["games"] == 24
+    assert games == played.games == 24
 
 
 def test_a_report_adds_up(match, played):
-    assert played["wins"] + played["draws"] + played["losses"] == 24 == sum(played["endings"].values())
-    assert sum(played["as_black"].values()) == sum(played["as_white"].values()) == 12
-    assert played["points"] == sum(half / 2 * pairs for half, pairs in enumerate(played["pentanomial"]))
-    assert played["first"] == "material.safetensors (60 nodes)"
-    assert played["second"] == "default (40 nodes)"
+    assert played.wins + played.draws + played.losses == 24 == sum(played.endings.values())
+    assert sum(vars(played.as_black).values()) == sum(vars(played.as_white).values()) == 12
+    assert played.points == sum(half / 2 * pairs for half, pairs in enumerate(played.pentanomial))
+    assert played.first == "material.safetensors (60 nodes)"
+    assert played.second == "default (40 nodes)"
     # However small the limit, the first depth is searched to its end.
-    assert 40 <= played["nodes_a_move"] < 200
-    an_hour = played["nodes_per_second"] / played["nodes_a_move"] * 3600
-    assert played["positions_per_hour"] == pytest.approx(an_hour * match.parallel, abs=1)
+    assert 40 <= played.nodes_a_move < 200
+    an_hour = played.nodes_per_second / played.nodes_a_move * 3600
+    assert played.positions_per_hour == pytest.approx(an_hour * match.parallel, abs=1)
 
 
 def test_a_report_of_runs_calls_the_players_as_the_match_does(material, tmp_path):
@@ -145,28 +147,28 @@ def test_a_report_of_runs_calls_the_players_as_the_match_does(material, tmp_path
         "labels": replace(base, first=na, second=nb, labels=("", "mine")),
     }
     reports = {name: play_counted_match(replace(one, output=tmp_path / name)) for name, one in matches.items()}
-    assert [(one["first"], one["second"]) for one in reports.values()] == [
+    assert [(one.first, one.second) for one in reports.values()] == [
         ("material.safetensors (10 nodes)", "material.safetensors (10 nodes, razor_margin=300)"),
         (f"{na} (10 nodes)", f"{nb} (10 nodes)"),
         (f"first {material} (10 nodes)", f"second {material} (10 nodes)"),
         (f"{na} (10 nodes)", "mine"),
     ]
-    section = match_section({name: tmp_path / name for name in matches})
+    section = match_section([Run(name, tmp_path / name, read_run(tmp_path / name)) for name in matches])
     told = [(line[1], line[2]) for line in section.tables[0].lines]
-    assert told == [(one["first"], one["second"]) for one in reports.values()]
+    assert told == [(one.first, one.second) for one in reports.values()]
 
 
 def test_a_player_against_itself_is_even_and_more_nodes_win(tmp_path):
     same = CountedMatch("default", "default", nodes=50, games=16, parallel=2, output=tmp_path / "same")
     report = play_counted_match(same)
-    assert report["pentanomial"] == [0, 0, 8, 0, 0]
-    assert report["remarks"] == ["both players are the same, so each pair is one game played twice"]
+    assert report.pentanomial == (0, 0, 8, 0, 0)
+    assert report.remarks == ("both players are the same, so each pair is one game played twice",)
     unequal = replace(same, nodes=4000, second_nodes=20, sprt=Sprt(0, 200), games=400, output=tmp_path / "unequal")
     report = play_counted_match(unequal)
-    assert report["sprt"]["verdict"] == "elo1"
-    assert report["games"] < 100
+    assert report.sprt.verdict == "elo1"
+    assert report.games < 100
     # The pairs behind the one that decided are kept, and the same command has nothing to do.
-    assert len(games_of(unequal.output)) == (report["games"] + report["games_beyond"]) // 2
+    assert len(games_of(unequal.output)) == (report.games + report.games_beyond) // 2
     assert play_counted_match(unequal) == report
 
 
@@ -176,36 +178,36 @@ def test_two_players_that_hardly_differ_are_even_by_side_and_colour(tmp_path):
     other = ("reverse_futility_margin=88",)
     match = CountedMatch("default", "default", nodes=200, second_option=other, output=tmp_path)
     report = play_counted_match(match)
-    assert report["games"] == 1000
-    assert sum(report["pentanomial"]) - report["pentanomial"][2] > 100
-    assert report["elo_low"] < 0 < report["elo_high"]
+    assert report.games == 1000
+    assert sum(report.pentanomial) - report.pentanomial[2] > 100
+    assert report.elo_low < 0 < report.elo_high
     # Black begins from half of the openings: the advantage that is left is less than that of the first move.
-    assert report["black_elo_high"] > -20
-    assert report["black_elo_low"] < 30
+    assert report.black_elo_high > -20
+    assert report.black_elo_low < 30
 
 
 def test_more_games_go_on_where_fewer_ended_and_other_options_are_refused(match, played, monkeypatch):
     before = games_of(match.output)
     longer = play_counted_match(replace(match, games=30))
-    assert longer["games"] == 30
+    assert longer.games == 30
     after = games_of(match.output)
     assert {number: after[number] for number in before} == before
     assert without_times(play_counted_match(match)) == without_times(played) | {
         "games_beyond": 6,
-        "remarks": ["6 games more are in the folder and count for nothing"],
+        "remarks": ("6 more games are in the folder and are not counted",),
     }
     for change, words in (
-        ({"nodes": 61}, "--nodes 60, not 61"),
-        ({"first_option": ("razor_margin=300",)}, "--first-option {}, not "),
-        ({"second_option": ("razor_margin=300",)}, "--second-option {}, not "),
-        ({"second_nodes": 41}, "--second-nodes 40, not 41"),
+        ({"nodes": 61}, "`nodes` 60, not 61"),
+        ({"first_option": ("razor_margin=300",)}, "`first_option` razor_margin null, not "),
+        ({"second_option": ("razor_margin=300",)}, "`second_option` razor_margin null, not "),
+        ({"second_nodes": 41}, "`second_nodes` 40, not 41"),
         ({"second": match.first}, "other nets: "),
-        ({"seed": 3}, "--seed 1, not 3"),
+        ({"seed": 3}, "`seed` 1, not 3"),
     ):
-        with pytest.raises(ValueError, match="its data were made with " + words):
+        with pytest.raises(OptionError, match="holds a run with " + words):
             play_counted_match(replace(match, **change))
     monkeypatch.setattr("experiments.matches.named_player.search_signature", lambda: SIGNATURE + 1)
-    with pytest.raises(ValueError, match=f"made with a search of signature {SIGNATURE}, not {SIGNATURE + 1}; "):
+    with pytest.raises(ValueError, match=f"another signature: {SIGNATURE}, not {SIGNATURE + 1}; "):
         play_counted_match(match)
 
 
@@ -215,14 +217,14 @@ def test_killed_and_interrupted_matches_go_on_without_repeats(match, played, tmp
     command += ["--second-nodes", "40", "--games", "24", "--parallel", "2", "-o", str(tmp_path)]
     for name in ("SIGKILL", "SIGINT"):
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        ledger, end = tmp_path / LEDGER, time.monotonic() + 100
+        ledger, end = tmp_path / RESULTS, time.monotonic() + 100
         before = ledger.read_bytes().count(b"\n") if ledger.exists() else 0
         while (not ledger.exists() or ledger.read_bytes().count(b"\n") < before + 2) and time.monotonic() < end:
             time.sleep(0.002)
         process.send_signal(getattr(signal, name))
         _, errors = process.communicate(timeout=60)
         assert process.returncode == (-9 if name == "SIGKILL" else 130)
-        assert name == "SIGKILL" or "what has landed is kept; the same command goes on" in errors
+        assert name == "SIGKILL" or "run the same command again to resume" in errors
     assert without_times(play_counted_match(replace(match, output=tmp_path))) == without_times(played)
     assert games_of(tmp_path) == {number: raw for number, raw in games_of(match.output).items() if number < 12}
 
@@ -240,7 +242,7 @@ def test_openings_of_a_file_are_each_played_before_one_comes_again(match, tmp_pa
         orders.append(starts)
     assert any(order != orders[0] for order in orders)
     many = replace(match, openings=path, games=10, output=tmp_path / "many")
-    with pytest.raises(ValueError, match=r"4 openings, good for 8 games, .* or give more openings .*--random-plies"):
+    with pytest.raises(ValueError, match=r"4 openings, enough for 8 games, .* give more openings.*`random_plies`"):
         play_counted_match(many)
     play_counted_match(replace(many, random_plies=(2, 4)))
     assert len({raw[:32] for raw in games_of(many.output).values()}) == 5
@@ -268,7 +270,7 @@ def test_an_opening_from_which_no_game_can_be_played_is_named_before_one_is(matc
     with pytest.raises(ValueError, match=r"openings\.sfen line 2: the game is over \(move limit\)"):
         play_counted_match(late)
     assert not late.output.exists()
-    assert play_counted_match(replace(late, max_plies=21))["games"] == 4
+    assert play_counted_match(replace(late, max_plies=21)).games == 4
 
 
 def test_whether_an_opening_is_balanced_depends_on_no_pair_before(monkeypatch):
@@ -332,7 +334,7 @@ def test_a_number_given_at_its_default_is_given_to_short_searches_too():
 def test_what_decides_the_games_reaches_them_and_their_description():
     named, lines = read_player("default", (), 5, 0, ""), ("startpos",)
     games = CountedGames(nodes=5, random_plies=(2, 4))
-    task, described = games.task(named, named, lines), games.described(lines, {})
+    task, described = games.task(named, named, lines), games.deciding(lines, {})
     for change in (
         {"random_plies": (3, 4)},
         {"balance": 50},
@@ -343,10 +345,10 @@ def test_what_decides_the_games_reaches_them_and_their_description():
     ):
         other = replace(games, **change)
         assert other.task(named, named, lines) != task
-        assert other.described(lines, {}) != described
+        assert other.deciding(lines, {}) != described
     for other in (replace(games, nodes=6), replace(games, depth=1)):
-        assert other.described(lines, {}) != described
-    assert games.described(("startpos moves 7g7f",), {}) != described != games.described(lines, {"first_option": {}})
+        assert other.deciding(lines, {}) != described
+    assert games.deciding(("startpos moves 7g7f",), {}) != described != games.deciding(lines, {"first_option": {}})
 
 
 def test_networks_and_this_engine_play_in_process(material):
@@ -366,23 +368,23 @@ def test_nn_bin_takes_its_scale(tmp_path, nnue_content):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"games": 7}, "--games 7: an even number is needed"),
-        ({"second_nodes": -1}, "--second-nodes -1: must be at least 0"),
+        ({"games": 7}, "`games` 7: must be even"),
+        ({"second_nodes": -1}, "`second_nodes` -1: must be at least 0"),
         ({"second_nodes": 0}, "a move of each player needs a limit"),
-        ({"random_plies": (5, 2)}, "--random-plies 5 2: "),
-        ({"random_plies": (0, 0), "balance": 50}, "--balance 50: does nothing without --random-plies"),
-        ({"win_score": 0, "played_out": 0.5}, "--played-out 0.5: does nothing without --win-score"),
-        ({"random_plies": (1, 1), "games": 400}, "--random-plies 1 1: 85% of the openings would come again, and equal"),
-        ({"parallel": 0}, "--parallel 0: must be at least 1"),
-        ({"first_option": ("Threads=2",)}, "--first-option Threads=2: a player in this process has no such option"),
+        ({"random_plies": (5, 2)}, "`random_plies` 5 2: "),
+        ({"random_plies": (0, 0), "balance": 50}, "`balance` 50: has no effect without `random_plies`"),
+        ({"win_score": 0, "played_out": 0.5}, "`played_out` 0.5: has no effect without `win_score`"),
+        ({"random_plies": (1, 1), "games": 400}, "`random_plies` 1 1: 85% of the openings would repeat"),
+        ({"parallel": 0}, "`parallel` 0: must be at least 1"),
+        ({"first_option": ("Threads=2",)}, "`first_option` Threads=2: a player in this process has no such option"),
         ({"second_option": ("razor_margn=2",)}, "razor_margn=2: .*did you mean razor_margin?"),
         ({"first_option": ("razor_margin=9999",)}, "razor_margin 9999 is outside 80 to 800"),
         ({"first_option": ("razor_margin",)}, "razor_margin: write NAME=VALUE"),
-        ({"second_option": ("FV_SCALE=24",)}, "--second-option FV_SCALE=24: default is no nn.bin, and has a scale"),
+        ({"second_option": ("FV_SCALE=24",)}, "`second_option` FV_SCALE=24: default is no nn.bin and has a scale"),
         ({"first": "missing.safetensors"}, "missing.safetensors: there is no such network"),
         ({"first": Path("missing.safetensors")}, "missing.safetensors: there is no such network"),
-        ({"second": "/usr/bin/YaneuraOu"}, "and this is another engine; liteshogi match plays it by the clock"),
-        ({"second": "liteshogi puct model.onnx"}, "and this is PUCT; liteshogi match plays it by the clock"),
+        ({"second": "/usr/bin/YaneuraOu"}, "and this is another engine; a match plays it by the clock"),
+        ({"second": "liteshogi puct model.onnx"}, "and this is PUCT; a match plays it by the clock"),
         ({"openings": Path("missing.sfen")}, "missing.sfen"),
     ],
 )
@@ -392,13 +394,10 @@ def test_what_cannot_be_played_is_said_before_a_folder_is_made(match, changes, w
     assert not (tmp_path / "new").exists()
 
 
-def test_a_folder_holds_a_match_in_process_or_one_by_the_clock(match, played, tmp_path):
+def test_a_folder_holds_a_match_in_process_or_one_by_the_clock(match, played):
     pytest.importorskip("shogiarena")
-    with pytest.raises(ValueError, match="holds a match in process; use another --output"):
+    with pytest.raises(OptionError, match="holds a run with the verb match, not match usi"):
         play_match(Match("liteshogi", "liteshogi", output=match.output))
-    (tmp_path / "games").mkdir()
-    with pytest.raises(ValueError, match="holds a match through ShogiArena; use another -o"):
-        play_counted_match(replace(match, output=tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -408,12 +407,15 @@ def test_a_folder_holds_a_match_in_process_or_one_by_the_clock(match, played, tm
         (("--second-nodes", "10"), "error: --second-nodes: is for matches in process; give --nodes or --depth too"),
         (
             ("--nodes", "9", "--byoyomi", "9"),
-            "error: --byoyomi: a match with --nodes or --depth has no clock; leave one",
+            "error: --byoyomi: a match with --nodes or --depth has no clock; leave out",
         ),
         (("--nodes", "9", "--increment", "9"), "error: --increment: a match with --nodes or --depth has no clock"),
-        (("--time", "9000", "--increment", "9", "--byoyomi", "9"), "error: --increment: not with --byoyomi"),
-        (("--time", "1000", "--increment", "2000"), "error: --time 1000: less than --increment 2000, without which"),
-        (("--byoyomi", "0"), "error: --byoyomi: must be at least 1 where there is no other time"),
+        (
+            ("--time", "9000", "--increment", "9", "--byoyomi", "9"),
+            "error: --increment and --byoyomi: ShogiArena's clocks have one of them",
+        ),
+        (("--time", "1000", "--increment", "2000"), "error: --time 1000: less than --increment 2000, which"),
+        (("--byoyomi", "0"), "error: --byoyomi 0: must be at least 1 where there is no other time"),
         (("--time", "-1"), "error: --time -1: must be at least 0"),
         (("--nodes", "9", "--sprt", "9", "1"), "error: --sprt 9 1: two numbers within 1,000 Elo, the smaller first"),
     ],
@@ -437,15 +439,15 @@ def test_pairs_count_in_the_order_of_their_numbers():
     for number in range(50, 100):
         standing.see(number, pair(wins=2))
     assert not standing.has_enough()
-    assert standing.report()["games"] == 0
+    assert standing.report().games == 0
     for number in range(50):
         standing.see(number, pair(losses=2))
     report = standing.report()
-    assert report["sprt"]["verdict"] == "elo0"
-    assert report["games"] < 100
-    assert report["games"] + report["games_beyond"] == 200
-    assert report["wins"] == 0
-    assert "the test ended the match, so its Elo leans toward the side of the verdict" in report["remarks"]
+    assert report.sprt.verdict == "elo0"
+    assert report.games < 100
+    assert report.games + report.games_beyond == 200
+    assert report.wins == 0
+    assert "the test ended the match, so its Elo is biased toward the side of the verdict" in report.remarks
 
 
 def test_the_colours_results_are_not_the_players():
@@ -455,10 +457,10 @@ def test_the_colours_results_are_not_the_players():
         standing.see(number, {"wins as black": 1, "losses as white": 1})
     standing.see(4, {"draws as black": 1, "losses as white": 1})
     report = standing.report()
-    assert report["black_share"] == pytest.approx((4 * 2 + 1.5) / 10)
-    assert report["pentanomial"] == [0, 1, 4, 0, 0]
-    assert report["points"] == 4.5
-    assert report["elo"] < 0 < report["black_elo"]
+    assert report.black_share == pytest.approx((4 * 2 + 1.5) / 10)
+    assert report.pentanomial == (0, 1, 4, 0, 0)
+    assert report.points == 4.5
+    assert report.elo < 0 < report.black_elo
 
 
 def test_a_report_tells_what_was_counted():
@@ -474,18 +476,18 @@ def test_a_report_tells_what_was_counted():
     games, words = standing.measure()
     assert (games, words) == (10, "10 of at most 12 games, Elo -35 +- 169, LLR -0.15 (-2.25 to 2.89)")
     report = standing.report()
-    assert report["as_black"] == {"wins": 4, "draws": 1, "losses": 0}
-    assert report["as_white"] == {"wins": 0, "draws": 0, "losses": 5}
-    assert (report["nodes_a_move"], report["nodes_per_second"]) == (3, 60)
-    assert (report["nodes_of_first"], report["nodes_of_second"]) == (240, 120)
-    assert (report["called_and_played_out"], report["called_wrongly"]) == (8, 4)
-    assert list(report["endings"].items()) == [("mate", 9), ("sennichite", 1)]
-    assert report["elo_low"] < report["elo"] < report["elo_high"]
-    assert (report["black_elo_low"] > 0, report["black_elo_high"]) == (True, None)
-    assert report["remarks"] == ["of 8 games that the scores would have ended 50.00% +- 17.68% ended otherwise"]
+    assert report.as_black == Tally(wins=4, draws=1, losses=0)
+    assert report.as_white == Tally(wins=0, draws=0, losses=5)
+    assert (report.nodes_a_move, report.nodes_per_second) == (3, 60)
+    assert (report.nodes_of_first, report.nodes_of_second) == (240, 120)
+    assert (report.called_and_played_out, report.called_wrongly) == (8, 4)
+    assert list(report.endings.items()) == [("mate", 9), ("sennichite", 1)]
+    assert report.elo_low < report.elo < report.elo_high
+    assert (report.black_elo_low > 0, report.black_elo_high) == (True, None)
+    assert report.remarks == ("of 8 games that the scores would have ended 50.00% +- 17.68% ended otherwise",)
     asked = {"elo0": 0, "elo1": 10, "alpha": 0.05, "beta": 0.1, "lower": test.lower, "upper": test.upper}
-    assert report["sprt"] == {**asked, "llr": test.ratio(report["pentanomial"]), "verdict": ""}
+    assert report.sprt == SprtReport(**asked, llr=test.ratio(report.pentanomial), verdict="")
     for number in (5, 6, 7):
         standing.see(number, {"wins as black": 1, "wins as white": 1})
-    assert (standing.report()["games"], standing.report()["games_beyond"]) == (12, 4)
-    assert standing.report()["remarks"][-1] == "4 games more are in the folder and count for nothing"
+    assert (standing.report().games, standing.report().games_beyond) == (12, 4)
+    assert standing.report().remarks[-1] == "4 more games are in the folder and are not counted"

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from experiments.elo.sprt import Sprt
-from experiments.jobs.shards import LEDGER
 from experiments.matches.counted_match import CountedMatch, play_counted_match
-from lite.datasets.description import DESCRIPTION
+from lite.run_folder import RECORD, RESULTS
 from tests.fuzz.exchange import files
 from tests.fuzz.reader import check_complaint
 
@@ -36,17 +35,17 @@ def exchange(match: CountedMatch, folder: Path, name: str, every: int) -> None:
         except (ValueError, OSError) as error:
             check_complaint(error, folder)
         else:
-            assert report["games"] == 4
+            assert report.games == 4
 
 
-@pytest.mark.parametrize("name", [LEDGER, DESCRIPTION])
+@pytest.mark.parametrize("name", [RESULTS, RECORD])
 def test_some_exchanged_values_are_gone_on_with_or_refused(match: CountedMatch, tmp_path: Path, name: str) -> None:
     exchange(match, tmp_path / "run", name, 101)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("name", [LEDGER, DESCRIPTION])
+@pytest.mark.parametrize("name", [RESULTS, RECORD])
 def test_all_exchanged_values_are_gone_on_with_or_refused(match: CountedMatch, tmp_path: Path, name: str) -> None:
     exchange(match, tmp_path / "run", name, 1)
 
@@ -54,7 +53,7 @@ def test_all_exchanged_values_are_gone_on_with_or_refused(match: CountedMatch, t
 def test_counts_of_no_pair_are_refused_by_their_job(match: CountedMatch, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(match.output, folder)
-    ledger = folder / LEDGER
+    ledger = folder / RESULTS
     ledger.write_text(ledger.read_text().replace('as black":1', 'as black":7', 1))
-    with pytest.raises(ValueError, match=r"ledger\.jsonl: job 0: its counts are none of such work; restore it"):
+    with pytest.raises(ValueError, match=r"results\.jsonl: job 0: its counts do not fit this work; restore it"):
         play_counted_match(replace(match, output=folder))

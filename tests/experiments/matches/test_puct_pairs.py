@@ -32,16 +32,16 @@ def test_a_match_is_counted_and_goes_on(onnx_file: Path, tmp_path: Path) -> None
     first = play_counted_match(match(onnx_file, tmp_path / "a", parallel=1))
     more = play_counted_match(match(onnx_file, tmp_path / "a", games=8, parallel=2))
     whole = play_counted_match(match(onnx_file, tmp_path / "b", games=8, parallel=2))
-    assert first["games"] == 4
+    assert first.games == 4
     for name in ("games", "wins", "draws", "losses", "pentanomial", "positions", "nodes_of_first", "endings"):
-        assert more[name] == whole[name]
-    assert more["games"] == more["wins"] + more["draws"] + more["losses"] == 8
-    assert "net.onnx (8 nodes)" in more["first"]
+        assert getattr(more, name) == getattr(whole, name)
+    assert more.games == more.wins + more.draws + more.losses == 8
+    assert "net.onnx (8 nodes)" in more.first
     raw = np.frombuffer((tmp_path / "b" / "shard_00000.hcpe3").read_bytes(), np.uint8)
     refusals = Refusals()
     found = decode_games(raw, 8, np.empty(2000, labelled_dtype), "b", refusals, read_visits=True)
     assert not refusals.refused
-    assert len(found.positions) == whole["positions"]
+    assert len(found.positions) == whole.positions
 
 
 def test_a_kif_names_who_had_which_colour_where_a_game_of_the_pair_has_no_move(onnx_file: Path, tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_kif_names_who_had_which_colour_where_a_game_of_the_pair_has_no_move(o
     for nodes, others, black in ((200, 2, {2: "b"}), (2, 200, {1: "a"}), (2, 2, {1: "a", 2: "b"}), (200, 200, {})):
         folder = tmp_path / f"{nodes} {others}"
         report = play_counted_match(match(onnx_file, folder, nodes=nodes, second_nodes=others, **rest))
-        assert report["games"] == 2
+        assert report.games == 2
         assert write_pairs(folder, lambda _: ("a", "b")) == len(black)
         told = {one.name: one.read_text(encoding="utf-8") for one in (folder / "kif").iterdir()}
         assert sorted(told) == [f"00001-{number}.kifu" for number in black]
@@ -90,17 +90,17 @@ def test_each_player_has_a_tree_of_its_own() -> None:
 def test_what_cannot_be_compared_is_refused(onnx_file: Path, tmp_path: Path) -> None:
     for changes, words in (
         ({"second": "default"}, "one is played by PUCT and one by alpha-beta, whose nodes do not compare"),
-        ({"nodes": 0, "depth": 3}, "net.onnx: is played by PUCT, of which --nodes are counted"),
-        ({"nodes": 1}, "--nodes are counted, 2 to 65,535"),
-        ({"nodes": 65_536}, "--nodes are counted, 2 to 65,535"),
-        ({"second_nodes": 65_536}, "--nodes are counted, 2 to 65,535"),
-        ({"first_option": ("C_init=100",)}, "--first-option C_init=100: a PUCT player in this process has no options"),
+        ({"nodes": 0, "depth": 3}, "net.onnx: is played by PUCT, which is limited by `nodes`"),
+        ({"nodes": 1}, "limited by `nodes`, 2 to 65,535"),
+        ({"nodes": 65_536}, "limited by `nodes`, 2 to 65,535"),
+        ({"second_nodes": 65_536}, "limited by `nodes`, 2 to 65,535"),
+        ({"first_option": ("C_init=100",)}, "`first_option` C_init=100: a PUCT player in this process has no options"),
     ):
         with pytest.raises(ValueError, match=words):
             play_counted_match(match(onnx_file, tmp_path / "a", **changes))
 
 
 def test_what_alpha_beta_is_needed_for_is_not_played_by_puct(onnx_file: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"net.onnx: is played by PUCT; name a network that alpha-beta plays"):
+    with pytest.raises(ValueError, match=r"net.onnx: is played by PUCT; give a network that alpha-beta plays"):
         tune(Tuning(net=str(onnx_file), nodes=50, games=100, output=tmp_path / "tuning"))
     assert not (tmp_path / "tuning").exists()

@@ -137,7 +137,7 @@ def point(**options: Any) -> dict[str, Any]:
         (point(name="a", after="b"), "after 'b': no earlier point of that name"),
         (point(name="a", seeds=[1, 1]), "seeds: name at least one, and none twice"),
         (point(name="a", tables=["b"]), r"a: tables: no \[table.b\]"),
-        ({"table": {"a": {"picture": "matrix"}}}, r"a matrix needs \[measure.kinds\]"),
+        ({"table": {"a": {"form": "kinds"}}}, r"form 'kinds' needs \[measure.kinds\]"),
         ({"measure": {"valid": ["v"], "repeats": -1}}, "`repeats` and `step_rounds` must be at least 0"),
         ({"data": {"a": {"cut": ["b"], "tree": "c"}}}, "data 'a': needs exactly one of"),
         ({"data": {"a": {"cut": ["a"], "positions": 9}}}, "data 'a': is made of itself"),
@@ -181,6 +181,6 @@ def test_plans_of_the_package_are_plans(name: str) -> None:
     assert plan.tables
 
 
-@pytest.mark.parametrize("name", ["sweep/sweep.toml", "front/sweep.toml"])
+@pytest.mark.parametrize("name", ["archive/sweep/sweep.toml", "front/sweep.toml"])
 def test_plans_of_the_documents_are_plans(name: str) -> None:
     assert read_plan(ROOT / "docs" / name).spaces

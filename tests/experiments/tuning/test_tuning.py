@@ -15,7 +15,7 @@ from experiments.matches.named_player import read_player
 from experiments.matches.pair import PairSettings
 from experiments.matches.pair_task import PairTask
 from experiments.tuning.spsa import Spsa, result_of
-from experiments.tuning.tune import Tuner, Tuning, TuningTask, _report, chosen_parameters
+from experiments.tuning.tune import Tuner, TuningTask, chosen_parameters
 from liteshogi.commands.tune import Command as Tune
 from search.alphabeta.bench import SIGNATURE
 from search.alphabeta.parameters import PARAMETERS, SHORT, Parameter, make_numbers
@@ -146,10 +146,6 @@ def test_values_go_toward_the_player_that_won(monkeypatch):
             assert (value - before[name]) * (trial.first[name] - trial.second[name]) > 0
     assert (len(tuner.history), tuner.history[-1], tuner.games_a_point) == (10, spsa.values, 2)
     assert tuner.measure() == (10, "20 of 20 games")
-    for one, row in zip(
-        PARAMETERS, _report(Tuning(games=20), spsa, PARAMETERS[:3])["parameters"].values(), strict=False
-    ):
-        assert row["steps"] == (row["value"] - one.default) / one.step != 0
 
 
 def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, capsys, monkeypatch):
@@ -165,22 +161,21 @@ def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, capsys, monkeypat
     assert (first["games"], first["of"]) == (4, 4)
     assert list(first["parameters"]) == ["razor_margin"]
     assert (tmp_path / "run" / "tune.png").read_bytes().startswith(b"\x89PNG")
-    assert json.loads((tmp_path / "run" / "tune.json").read_text()) == first
     assert run() == first
-    with pytest.raises(ValueError, match="--nodes 20, not 30"):
+    with pytest.raises(ValueError, match="`nodes` 20, not 30"):
         run(nodes=30)
     (row,) = first["parameters"].values()
     (one,) = chosen_parameters(("razor_margin",), 20)
     assert (row["default"], row["steps"]) == (one.default, (row["value"] - one.default) / one.step)
     asked = []
     monkeypatch.setattr("experiments.tuning.tune.Spsa", lambda *given: asked.append(given) or Spsa(*given))
-    for changes, words in (({"gain": 0.5, "seed": 7}, "--gain null, not 0.5"), ({"games": 2}, "--games 4, not 2")):
+    for changes, words in (({"gain": 0.5, "seed": 7}, "`gain` null, not 0.5"), ({"games": 2}, "`games` 4, not 2")):
         with pytest.raises(ValueError, match=words):
             run(**changes)
     assert [given[1:] for given in asked] == [(2, 0.5, 7), (1, None, 1)]
     with monkeypatch.context() as patch:
         patch.setattr("experiments.matches.named_player.search_signature", lambda: SIGNATURE + 1)
-        with pytest.raises(ValueError, match=f"signature {SIGNATURE}, not {SIGNATURE + 1}"):
+        with pytest.raises(ValueError, match=f"signature: {SIGNATURE}, not {SIGNATURE + 1}"):
             run()
-    with pytest.raises(ValueError, match=r"--gain 0\.0: must be above 0"):
+    with pytest.raises(ValueError, match=r"`gain` 0\.0: must be above 0"):
         run(gain=0.0)

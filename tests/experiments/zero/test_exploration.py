@@ -44,12 +44,12 @@ def test_moves_are_drawn_as_often_as_they_were_visited() -> None:
 
 def test_numbers_that_make_no_sense_are_refused() -> None:
     for wrong, words in (
-        ({"noise_share": 1.5}, "--noise-share 1.5"),
-        ({"noise_alpha": 0.0}, "--noise-alpha 0.0"),
-        ({"soft_temperature": 0.0}, "--soft-temperature 0.0"),
-        ({"soft_plies": -1}, "--soft-plies -1"),
-        ({"soft_plies": 0, "soft_temperature": 2.0}, "--soft-temperature 2.0: does nothing without --soft-plies"),
-        ({"noise_share": 0.0, "noise_alpha": 0.3}, "--noise-alpha 0.3: does nothing without --noise-share"),
+        ({"noise_share": 1.5}, "`noise_share` 1.5"),
+        ({"noise_alpha": 0.0}, "`noise_alpha` 0.0"),
+        ({"soft_temperature": 0.0}, "`soft_temperature` 0.0"),
+        ({"soft_plies": -1}, "`soft_plies` -1"),
+        ({"soft_plies": 0, "soft_temperature": 2.0}, "`soft_temperature` 2.0: has no effect without `soft_plies`"),
+        ({"noise_share": 0.0, "noise_alpha": 0.3}, "`noise_alpha` 0.3: has no effect without `noise_share`"),
     ):
         with pytest.raises(ValueError, match=words):
             Exploration(**wrong).check()  # type: ignore[arg-type]

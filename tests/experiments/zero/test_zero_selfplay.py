@@ -70,14 +70,14 @@ def shards(folder: Path) -> list[bytes]:
 def test_games_are_what_others_read(onnx_file: Path, tmp_path: Path) -> None:
     report = zero_self_play(ZeroSelfPlay(str(onnx_file), tmp_path / "a", 300, workforce=Workforce(2), **QUICK))
     games = shards(tmp_path / "a")
-    assert report["games"] == len(games) == len(set(games))
+    assert report.count("games") == len(games) == len(set(games))
     batch = read_all([tmp_path / "a"], read_visits=True)
-    assert len(batch) == report["positions"] >= 300
+    assert len(batch) == report.count("positions") >= 300
     assert batch.visits is not None
     sums = np.bincount(batch.visits.position, batch.visits.visits, len(batch))
     assert (sums == PLAYOUTS - 1).all()
     assert policy_target(batch).known == len(batch)
-    assert report["nodes"] <= PLAYOUTS * report["positions"] + PLAYOUTS * report["games"]
+    assert report.count("nodes") <= PLAYOUTS * report.count("positions") + PLAYOUTS * report.count("games")
 
 
 def task(onnx_file: Path) -> ZeroTask:
@@ -159,7 +159,7 @@ COMMAND = "from liteshogi.__main__ import main; main()"
 def test_killed_it_goes_on(onnx_file: Path, tmp_path: Path) -> None:
     words = ["selfplay", "puct", str(onnx_file), "--positions", "1500", "--playouts", str(PLAYOUTS), "--games", "4"]
     words += ["--max-moves", "30", "--workers", "2"]
-    ledger = tmp_path / "killed" / "ledger.jsonl"
+    ledger = tmp_path / "killed" / "results.jsonl"
     command = [sys.executable, "-c", COMMAND, *words]
     for lines in (2, 5):
         process = subprocess.Popen([*command, "-o", str(tmp_path / "killed")], stderr=subprocess.DEVNULL)
@@ -182,12 +182,12 @@ def test_what_makes_no_sense_is_refused(onnx_file: Path, tmp_path: Path) -> None
     for wrong, words in (
         ({"net": "default"}, "default: is a network of the engine's, and PUCT needs a policy-value network"),
         ({"net": str(tmp_path / "none.onnx")}, "none.onnx: there is no such file"),
-        ({"playouts": 1}, "--playouts 1: choose 2 to 65,535"),
-        ({"playouts": 70_000}, "--playouts 70000: choose"),
-        ({"random_plies": (3, 1)}, "--random-plies 3 1"),
-        ({"games": 0}, "--games 0"),
-        ({"policy_temperature": 0.0}, "--policy-temperature 0.0"),
-        ({"exploration": Exploration(noise_share=2)}, "--noise-share 2"),
+        ({"playouts": 1}, "`playouts` 1: must be at least 2"),
+        ({"playouts": 70_000}, "`playouts` 70000: must be at most 65,535"),
+        ({"random_plies": (3, 1)}, "`random_plies` 3 1"),
+        ({"games": 0}, "`games` 0"),
+        ({"policy_temperature": 0.0}, "`policy_temperature` 0.0"),
+        ({"exploration": Exploration(noise_share=2)}, "`noise_share` 2"),
     ):
         options = {"net": str(onnx_file), "output": tmp_path / "a"} | wrong
         with pytest.raises((ValueError, OSError), match=words):

@@ -69,6 +69,9 @@ def test_clocks_of_any_width(clock: str) -> None:
         ("左香落ち", "香落ち"),
         ("左７枚落ち", "左七枚落ち"),
         ("香落ち　", "香落ち"),
+        ("二枚落ち（飛角）", "二枚落ち"),
+        ("七枚落ち（左）", "左七枚落ち"),
+        ("7枚落ち(右側)", "右七枚落ち"),
     ],
 )
 def test_handicaps_by_every_spelling(written: str, name: str) -> None:
@@ -146,10 +149,12 @@ def test_a_diagram_without_a_turn_is_blacks_unless_the_moves_go_on_from_its_numb
 
 def test_ki2_variations_may_count_from_the_number_of_a_diagram() -> None:
     text = f"{EVEN}手数＝77\n後手番\n△８四歩 ▲２六歩\nまで79手で先手の勝ち\n\n変化：79手\n▲６六歩\n"
-    with pytest.raises(GameError, match="79 moves"):  # KI2 numbers no moves, so that they may be missing
-        read_ki2(text, "a")
-    game = read_ki2(text.replace("まで79手", "まで2手"), "a")
-    assert [one.first for one in read_variations(game)[0]] == [2]
+    for written in (text, text.replace("まで79手", "まで2手"), text.replace("変化：79手", "変化：2手")):
+        game = read_ki2(written, "a")
+        assert (game.result, game.first_ply) == (1, 77)
+        assert [one.first for one in read_variations(game)[0]] == [2]
+    with pytest.raises(GameError, match="78 moves"):
+        read_ki2(text.replace("まで79手", "まで78手"), "a")
 
 
 @pytest.mark.parametrize("first", [2, 77, 79])

@@ -12,6 +12,13 @@ import pytest
 
 from lite.networks.lite_value import LiteConfig
 from lite.training.options import ValueTraining
+from lite.training.run import Run
+from lite.training.train import ValueTask
+
+
+def value_run(options: ValueTraining) -> Run:
+    """Return a run of value training that is ready to start."""
+    return Run(options, ValueTask)
 
 
 def random_games(path: Path, games: int, seed: int) -> Path:

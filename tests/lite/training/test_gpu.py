@@ -17,7 +17,7 @@ import torch
 from export.fold import fold_file
 from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.training.checkpoint import load_model, load_state
-from lite.training.log import read_log
+from lite.training.log import Steps, lines_of, read_log
 from lite.training.train import train_value
 from liteshogi.__main__ import _run
 from tests.lite.training.write_losses import RUNS, TORCHRUN, held_out_losses
@@ -99,8 +99,8 @@ def test_ctrl_c_saves_and_the_command_goes_on(records: Path, held_out: Path, tmp
     assert ", saved\nresume with: " in said
     assert f", on {torch.cuda.get_device_name()}\n" in said
     step = load_state(tmp_path / "run" / "state.safetensors")[1]["step"]
-    resumed = ["train", "dense", "--config", str(tmp_path / "run" / "config.json"), "--resume", "--max-steps", "3"]
+    resumed = ["train", "dense", "--config", str(tmp_path / "run" / "run.json"), "--resume", "--max-steps", "3"]
     assert _run(resumed) == 0
     assert load_model(tmp_path / "run")[1]["step"] == step + 3
-    steps = [line["step"] for line in read_log(tmp_path / "run" / "log.jsonl") if line["kind"] == "train"]
+    steps = [line.step for line in lines_of(Steps, read_log(tmp_path / "run"))]
     assert steps == sorted(set(steps))

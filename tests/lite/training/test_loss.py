@@ -18,13 +18,14 @@ from lite.networks.lite_value import LiteConfig
 from lite.networks.untied import UntiedConfig
 from lite.records.formats import NO_GAME
 from lite.training.checkpoint import load_model, load_state
-from lite.training.log import read_log
+from lite.training.log import Steps, lines_of, read_log
 from lite.training.loss import value_loss
 from lite.training.metrics import log_losses
 from lite.training.targets import blend, lambda_at
-from lite.training.train import ValueRun, train_value
+from lite.training.train import train_value
 from search.evaluation.network_file import load_network
 from search.system.options import OptionError
+from tests.lite.training.conftest import value_run
 
 
 @pytest.mark.parametrize("exponent", [None, 2.0, 2.5, 3.0])
@@ -67,21 +68,18 @@ def test_the_weight_of_scores_goes_on_a_line():
 
 
 def test_a_run_learns_what_the_line_says_and_is_judged_by_its_end(options, records, held_out, tmp_path):
-    run = ValueRun(options(records, tmp_path / "run", valid=(held_out,), lambda_=1.0, lambda_end=0.5))
-    batch = next(iter(run._batches()))
-    parts = batch.result, batch.score, batch.scored
+    run = value_run(options(records, tmp_path / "run", valid=(held_out,), lambda_=1.0, lambda_end=0.5))
+    batch = next(iter(run.batches()))
+    parts, targets = (batch.result, batch.score, batch.scored), run.learner.targets
     first, last = (blend(*parts, lambda_, 600) for lambda_ in (1.0, 0.5))
-    np.testing.assert_array_equal(run.target(batch), first)
-    run.step = 16  # of 33
-    np.testing.assert_allclose(run.target(batch), (first + last) / 2, rtol=1e-6)
-    np.testing.assert_array_equal(run.target(batch, 32), last)
+    np.testing.assert_array_equal(targets.at(batch, 0), first)
+    np.testing.assert_allclose(targets.at(batch, 16), (first + last) / 2, rtol=1e-6)
+    np.testing.assert_array_equal(targets.at(batch, 32), last)
     batch.kind_of_result[::2] |= NO_GAME  # where no game stands behind it, the score alone is learnt
-    np.testing.assert_array_equal(run.target(batch, 32)[::2], first[::2])
-    np.testing.assert_array_equal(run.target(batch, 32)[1::2], last[1::2])
-    judged = run.test()["loss"]
-    run.step = 0
-    assert run.test()["loss"] == judged
-    run.folder.release()
+    np.testing.assert_array_equal(targets.at(batch, 32)[::2], first[::2])
+    np.testing.assert_array_equal(targets.at(batch, 32)[1::2], last[1::2])
+    judged = [run.held_out.test(run.learner.average.model, targets, 1, step).loss for step in (0, 16)]
+    assert judged[0] == judged[1]
 
 
 @pytest.mark.parametrize("exponent", [2.0, 2.5])
@@ -90,8 +88,8 @@ def test_a_power_of_the_error_trains_and_is_what_the_best_epoch_is_chosen_by(
 ):
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=15, lambda_=0.5, error_exponent=exponent)
     train_value(run)
-    lines = read_log(run.output / "log.jsonl")
-    losses = [line["loss"] for line in lines if line["kind"] == "train"]
+    lines = read_log(run.output)
+    losses = [line.loss for line in lines_of(Steps, lines)]
     assert losses[-1] < losses[0] * 0.9
     _, trained = load_model(run.output)
     assert trained["valid"]["accuracy"] > 0.6
@@ -105,15 +103,15 @@ def test_a_power_of_the_error_trains_and_is_what_the_best_epoch_is_chosen_by(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"error_exponent": 0.5}, r"--error-exponent 0\.5: a power from 1 to 10"),
-        ({"error_exponent": float("nan")}, "--error-exponent nan"),
-        ({"lambda_end": -0.1}, r"--lambda-end -0\.1: a weight from 0"),
-        ({"net_cp_per_logit": 0.0}, r"--net-cp-per-logit 0\.0: must be more than 0"),
-        ({"cp_per_logit": float("inf")}, "--cp-per-logit inf: must be more than 0"),
+        ({"error_exponent": 0.5}, "`error_exponent` 0.5: "),
+        ({"error_exponent": float("nan")}, "`error_exponent` nan: "),
+        ({"lambda_end": -0.1}, "`lambda_end` -0.1: "),
+        ({"net_cp_per_logit": 0.0}, "`net_cp_per_logit` 0.0: "),
+        ({"cp_per_logit": float("inf")}, "`cp_per_logit` inf: "),
     ],
 )
 def test_senseless_recipes_are_refused(options, records, tmp_path, change, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(OptionError, match=words):
         train_value(options(records, tmp_path / "run", **change))
 
 
@@ -130,7 +128,7 @@ def test_the_networks_scale_is_its_own(options, records, tmp_path):
     assert first.logit_per_output == second.logit_per_output
     assert (first.cp_per_logit, second.cp_per_logit) == (1200, 600)
     # A resumed run still reads the scores on their scale.
-    assert load_state(own.output / "state.safetensors")[1]["score_cp_per_logit"] == 1200
+    assert load_state(own.output / "state.safetensors")[1]["cp_per_logit"] == 1200
     for run in (scores, own):
         assert load_model(run.output)[1]["score_cp_per_logit"] == 1200
 
@@ -141,12 +139,11 @@ def test_a_run_starts_from_another_network(options, records, tmp_path):
     path = first.output / "network.safetensors"
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     for start in (path, first.output):
-        run = ValueRun(options(records, tmp_path / "second", init_from=start, seed=7))
-        for model in (run.model, run.average.model):
+        run = value_run(options(records, tmp_path / "second", init_from=start, seed=7))
+        for model in (run.learner.model, run.learner.average.model):
             for name, value in load_model(path)[0].state_dict().items():
                 assert torch.equal(model.state_dict()[name], value), name
-        assert run.model.training
-        run.folder.release()
+        assert run.learner.model.training
     second = options(records, tmp_path / "second", init_from=path, max_steps=4)
     train_value(second)
     path.unlink()  # a resumed run has what it needs
@@ -165,7 +162,7 @@ def test_a_run_goes_on_where_the_network_that_it_began_from_has_moved(options, r
         train_value(dataclasses.replace(second, resume=True, init_from=other.output))
     moved = first.output.rename(tmp_path / "moved")
     going_on = dataclasses.replace(second, resume=True, init_from=moved / "network.safetensors")
-    assert train_value(going_on)["step"] == 8
+    assert train_value(going_on).step == 8
 
 
 def test_a_network_of_other_sizes_or_another_kind_is_no_start(options, records, tmp_path):

@@ -10,7 +10,8 @@ import torch
 
 from lite.networks.lite_value import LiteValueNetwork
 from lite.training.optimiser import OptimiserConfig, WeightAverage, make_optimiser, rate_at
-from lite.training.train import ValueRun as Run
+from search.system.options import OptionError
+from tests.lite.training.conftest import value_run
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ from lite.training.train import ValueRun as Run
 )
 def test_senseless_optimisers_are_refused(name, bad):
     for value in bad:
-        with pytest.raises(ValueError, match=f"--{name.replace('_', '-')} {value}: "):
+        with pytest.raises(OptionError, match=f"`{name}` {value}: "):
             OptimiserConfig(**{name: value}).check()
     OptimiserConfig(**{name: 0.5}, average="swa" if name == "swa_start" else "ema").check()
 
@@ -40,16 +41,16 @@ def test_choices_are_those_that_there_are(name, bad):
 @pytest.mark.parametrize(
     ("without_effect", "words", "remedy"),
     [
-        ({"schedule": "steps", "warm_up": 0.03}, "--warm-up 0.03: the schedule is steps", {"schedule": "one_cycle"}),
-        ({"optimiser": "source", "warm_up": 0.1}, "--warm-up 0.1: the schedule is steps", {"schedule": "cosine"}),
-        ({"average": "swa", "ema_decay": 0.9}, "--ema-decay 0.9: the average is swa", {"average": "ema"}),
-        ({"swa_start": 0.5}, "--swa-start 0.5: the average is ema", {"average": "swa"}),
-        ({"average": "none", "swa_start": 0.5}, "--swa-start 0.5: the average is none", {"average": "swa"}),
+        ({"schedule": "steps", "warm_up": 0.03}, "`warm_up` 0.03: has no effect", {"schedule": "one_cycle"}),
+        ({"optimiser": "source", "warm_up": 0.1}, "`warm_up` 0.1: has no effect", {"schedule": "cosine"}),
+        ({"average": "swa", "ema_decay": 0.9}, "`ema_decay` 0.9: has no effect", {"average": "ema"}),
+        ({"swa_start": 0.5}, "`swa_start` 0.5: has no effect", {"average": "swa"}),
+        ({"average": "none", "swa_start": 0.5}, "`swa_start` 0.5: has no effect", {"average": "swa"}),
     ],
 )
 def test_options_of_another_schedule_or_average_are_refused(without_effect, words, remedy):
     config = OptimiserConfig(**without_effect)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(OptionError, match=words):
         config.check()
     dataclasses.replace(config, **remedy).check()
 
@@ -137,25 +138,23 @@ def test_a_mean_that_begins_again_forgets_the_one_before():
 
 
 def test_the_mean_of_weights_begins_at_its_share_of_the_run(options, records, tmp_path):
-    run = Run(options(records, tmp_path / "run", optimiser=OptimiserConfig(average="swa", swa_start=0.5)))
+    run = value_run(options(records, tmp_path / "run", optimiser=OptimiserConfig(average="swa", swa_start=0.5)))
     taken = []
-    for batch in run._batches():
+    for batch in run.batches():
         run.take_step(batch)
-        taken.append([value.detach().double() for value in run.model.parameters()])  # copies
-    assert run.average.count == 17  # of 33 steps
-    for place, value in enumerate(run.average.model.parameters()):
+        taken.append([value.detach().double() for value in run.learner.model.parameters()])  # copies
+    assert run.learner.average.count == 17  # of 33 steps
+    for place, value in enumerate(run.learner.average.model.parameters()):
         mean = torch.stack([step[place] for step in taken[-17:]]).mean(0)
         torch.testing.assert_close(value.double(), mean, rtol=1e-5, atol=1e-6)
-    run.folder.abandon()
 
 
 @pytest.mark.parametrize("clip", [0.001, 0.0])
 def test_a_longer_gradient_is_shortened(options, records, tmp_path, clip):
     """Momentum's first step is the gradient itself."""
     chosen = OptimiserConfig("source", weight_decay=0.0, clip=clip)
-    run = Run(options(records, tmp_path / "run", optimiser=chosen))
-    before = [value.detach().clone() for value in run.model.parameters()]
-    run.take_step(next(run._batches()))
-    moved = sum(((a - b) ** 2).sum() for a, b in zip(run.model.parameters(), before, strict=True)).item() ** 0.5
+    run = value_run(options(records, tmp_path / "run", optimiser=chosen))
+    before = [value.detach().clone() for value in run.learner.model.parameters()]
+    run.take_step(next(run.batches()))
+    moved = sum(((a - b) ** 2).sum() for a, b in zip(run.learner.model.parameters(), before, strict=True)).item() ** 0.5
     assert moved / 0.04 == pytest.approx(0.001, rel=0.01) if clip else moved / 0.04 > 0.01
-    run.folder.abandon()

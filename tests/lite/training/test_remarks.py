@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -11,18 +12,18 @@ import torch
 
 from lite.records.formats import NO_SCORE, hcpe_dtype
 from lite.training.checkpoint import load_model
-from lite.training.train import ValueRun, train_value
+from lite.training.train import ValueTask, train_value
 
 
 def test_few_steps_are_told_with_the_remedy(options, records, held_out, tmp_path, capfd):
     train_value(options(records, tmp_path / "a", valid=(held_out,), batch_size=1024, epochs=6))
     said = capfd.readouterr().err
-    assert "warning: 6 steps can teach little; held-out accuracy " in said
-    assert " %, where a coin has 50 %. Take more games, or a batch size of 32, which makes 270 steps\n" in said
+    assert "warning: 6 steps teach a network little; held-out accuracy " in said
+    assert " %, chance is 50 %. Take more games, or a batch size of 32, which makes 270 steps\n" in said
     train_value(options(records, tmp_path / "b", batch_size=32, epochs=1))
-    assert "warning: 45 steps can teach little. Take more games, or 23 epochs\n" in capfd.readouterr().err
+    assert "warning: 45 steps teach a network little. Take more games, or 23 epochs\n" in capfd.readouterr().err
     train_value(options(records, tmp_path / "c", batch_size=100_000, epochs=1))
-    assert "warning: 1 step can teach little. Take more games, or a batch size of 32, which makes 45 steps\n" in (
+    assert "warning: 1 step teach a network little. Take more games, or a batch size of 32, which makes 45 steps\n" in (
         capfd.readouterr().err
     )
 
@@ -44,12 +45,9 @@ def test_data_that_is_named_twice_is_told(options, records, tmp_path, monkeypatc
     monkeypatch.chdir(records.parent)
     train_value(options(records, tmp_path / "run", data=(records, Path(records.name)), max_steps=1))
     said = capfd.readouterr().err
-    assert (
-        f"{records.resolve()}: is named 2 times (by itself or with its folder), so its positions count 2 times\n"
-        in said
-    )
+    assert f"{records.resolve()}: is given 2 times (itself or by its folder), so its positions count 2 times\n" in said
     train_value(options(records, tmp_path / "other", max_steps=1))
-    assert "is named" not in capfd.readouterr().err
+    assert "is given" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("steps", [None, 11])
@@ -62,7 +60,7 @@ def test_what_is_refused_while_it_is_read_is_told_once(options, records, tmp_pat
     bad.write_bytes(bytes(raw) + b"rest")
     train_value(options(bad, tmp_path / "run", max_steps=steps))
     said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("left out")]
-    end, king = len(raw) // 38 + 1, "a king off the board, missing, or two on a square"
+    end, king = len(raw) // 38 + 1, "a missing king, a king off the board, or both kings on one square"
     assert said == [
         f"left out: {bad} record {end}: the file ends inside it",
         f"left out: {end:,} records read, 3 refused (2 {king}, 1 the file ends inside it); first: {bad} record {end}: "
@@ -76,17 +74,23 @@ def test_what_is_refused_of_held_out_records_is_told_once(options, records, tmp_
     bad.write_bytes(raw)
     train_value(options(records, tmp_path / "run", valid=(bad,), epochs=2))
     said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("left out")]
-    king = "a king off the board, missing, or two on a square"
+    king = "a missing king, a king off the board, or both kings on one square"
     assert said == [f"left out: {len(raw) // 38:,} records read, 1 refused (1 {king}); first: {bad} record 4: {king}"]
 
 
 def test_nothing_learnt_is_told(options, records, held_out, tmp_path, capfd, monkeypatch):
-    figures = {"loss": 0.69, "accuracy": 0.496, "log_loss": 0.69}
-    monkeypatch.setattr(ValueRun, "test", lambda self: figures)
+    test = ValueTask.test
+
+    def bad(self, *arguments):
+        figures = test(self, *arguments)
+        return dataclasses.replace(figures, report=dataclasses.replace(figures.report, accuracy=0.496))
+
+    monkeypatch.setattr(ValueTask, "test", bad)
     train_value(options(records, tmp_path / "run", valid=(held_out,), batch_size=32, epochs=7))
     said = capfd.readouterr().err
     assert (
-        "warning: nothing was learnt; held-out accuracy 49.6 %, where a coin has 50 %. Lower the learning rate" in said
+        "warning: the network has learnt nothing; held-out accuracy 49.6 %, chance is 50 %. Lower the learning rate"
+        in said
     )
 
 
@@ -100,7 +104,7 @@ def test_games_without_scores_teach_by_their_results(options, records, held_out,
     content["score"] = 0
     content.tofile(blank)
     train_value(options(blank, tmp_path / "a"))
-    assert "no position has a score: they learn from their games' results alone" in capfd.readouterr().err
+    assert "no position has a score: their targets are the results of their games alone" in capfd.readouterr().err
     train_value(options(blank, tmp_path / "b", lambda_=0.0))
     first, second = (load_model(tmp_path / name)[0].state_dict() for name in "ab")
     assert all(torch.equal(first[name], second[name]) for name in first)
@@ -108,4 +112,4 @@ def test_games_without_scores_teach_by_their_results(options, records, held_out,
         train_value(options(blank, tmp_path / "c", fit_scale=True))
     train_value(options(half, tmp_path / "d", fit_scale=True, valid=(blank,)))
     said = capfd.readouterr().err
-    assert "about 50 % of the positions have no score: they learn from their games' results alone" in said
+    assert "about 50 % of the positions have no score: their targets are the results of their games alone" in said

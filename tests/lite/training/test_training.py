@@ -21,17 +21,19 @@ from lite.networks.nnue import KpConfig
 from lite.records.decode import BATCH_FIELDS, Batch
 from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
 from lite.records.reader import read_all
-from lite.training import run as running
+from lite.training import targets
 from lite.training import train as training
 from lite.training.bench import bench_training, synthetic_batch
 from lite.training.checkpoint import load_model, load_state
-from lite.training.log import Progress, clock, positions_learnt, read_log
+from lite.training.log import EpochTest, Steps, lines_of, positions_learnt, read_log
 from lite.training.optimiser import OptimiserConfig
+from lite.training.progress import Progress, clock
+from lite.training.run import Outcome, Run
 from lite.training.testing import judge_net
-from lite.training.train import ValueRun as Run
-from lite.training.train import train_value
+from lite.training.train import ValueTask, train_value
 from search.rules.shogi import MIRRORED_SQUARE
 from search.system.options import OptionError
+from tests.lite.training.conftest import value_run
 
 
 def network_bytes(output: Path) -> dict[str, bytes]:
@@ -70,32 +72,36 @@ def test_a_cut_and_resumed_run_ends_with_the_same_bits(options, records, held_ou
     for group in a[0]:
         for name, tensor in a[0][group].items():
             assert tensor.numpy().tobytes() == b[0][group][name].numpy().tobytes(), (group, name)
-    steps = [line["step"] for line in read_log(cut.output / "log.jsonl") if line["kind"] == "train"]
+    steps = [line.step for line in lines_of(Steps, read_log(cut.output))]
     assert steps == sorted(set(steps))
 
 
 def test_draws_are_learnt_beside_the_value(options, records, held_out, tmp_path):
     """The two losses are told apart."""
     run = options(records, tmp_path / "run", network=LiteConfig((4, 2, 8), draw=True), valid=(held_out,), epochs=12)
-    figures = train_value(run)
-    lines = [line for line in read_log(run.output / "log.jsonl") if line["kind"] == "train"]
+    figures = train_value(run).tested
+    assert figures is not None
+    lines = lines_of(Steps, read_log(run.output))
     for line in lines:
-        assert line["loss"] == pytest.approx(line["value_loss"] + line["draw_loss"], abs=1e-5)
-    assert lines[-1]["draw_loss"] < lines[0]["draw_loss"]
-    assert 0 < figures["draw_loss"] < figures["loss"]
+        assert line.loss == pytest.approx(line.parts["value_loss"] + line.parts["draw_loss"], abs=1e-5)
+    assert lines[-1].parts["draw_loss"] < lines[0].parts["draw_loss"]
+    assert 0 < figures.parts["draw_loss"] < figures.loss
 
 
 def test_a_position_without_a_game_says_nothing_of_draws(options, records, tmp_path):
     """Its record holds a draw for want of a result."""
-    run = Run(options(records, tmp_path / "run", network=DenseConfig(width=8, hidden=(8,), draw=True)))
-    batch = next(iter(run.reader))
-    loss = run.losses(batch)["draw_loss"].item()
+    run = value_run(options(records, tmp_path / "run", network=DenseConfig(width=8, hidden=(8,), draw=True)))
+    batch = next(iter(run.data.reader))
+
+    def draw_loss() -> float:
+        return run.task.losses(run.learner.model, batch, run.learner.targets.at(batch, 0), 0)["draw_loss"].item()
+
+    loss = draw_loss()
     batch.result[::2], batch.kind_of_result[::2] = 0.5, NO_GAME
-    fewer = run.losses(batch)["draw_loss"].item()
+    fewer = draw_loss()
     assert 0 < fewer < loss
     batch.result[::2] = 1
-    assert run.losses(batch)["draw_loss"].item() == pytest.approx(fewer, abs=1e-6)
-    run.folder.abandon()
+    assert draw_loss() == pytest.approx(fewer, abs=1e-6)
 
 
 @pytest.mark.parametrize("draw", [False, True])
@@ -106,16 +112,17 @@ def test_held_out_positions_without_a_game_give_the_loss_alone(options, records,
     network = DenseConfig(width=8, hidden=(8,), draw=draw)
     made_alone = {"valid": (tmp_path / "made.hcpe",), "lambda_": 1.0}
     run = options(records, tmp_path / "run", network=network, epochs=6, **made_alone)
-    figures = train_value(run)
-    first, *_, last = (line["loss"] for line in read_log(run.output / "log.jsonl") if line["kind"] == "valid")
+    figures = train_value(run).tested
+    first, *_, last = (line.loss for line in lines_of(EpochTest, read_log(run.output)))
     assert 0 < last < first
-    assert figures["loss"] == last
-    assert figures["accuracy"] is figures["log_loss"] is None
-    assert "draw_loss" not in figures
+    assert figures is not None
+    assert figures.loss == last
+    assert figures.report.accuracy is figures.report.log_loss is None
+    assert not figures.parts
     said = capfd.readouterr().err
     assert f"valid loss {last:.4f}\n" in said
     assert (run.output / "best.safetensors").is_file()
-    with pytest.raises(ValueError, match=r"made\.hcpe: no game stands behind any"):
+    with pytest.raises(ValueError, match=r"made\.hcpe: no position comes from a game"):
         judge_net(str(run.output), run.valid)
 
 
@@ -124,16 +131,15 @@ def test_training_learns_and_tells_it(options, records, held_out, tmp_path, monk
     monkeypatch.setattr(Run, "take_step", lambda run, batch: taken.append(take_step(run, batch)) or taken[-1])
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=20, lambda_=0.5, fit_scale=True)
     train_value(run)
-    lines = read_log(run.output / "log.jsonl")
-    losses = [line["loss"] for line in lines if line["kind"] == "train"]
+    lines = read_log(run.output)
+    losses = [line.loss for line in lines_of(Steps, lines)]
     assert losses[-1] < losses[0] - 0.05
     of_epochs = np.reshape([step["loss"] for step in taken], (20, -1))
     assert losses == pytest.approx(of_epochs.mean(1), abs=1e-5)
-    assert sum(line["kind"] == "valid" for line in lines) == 20
-    for line in lines:
-        if line["kind"] == "train":
-            assert 0 < line["waiting"] < 1
-            assert line["decoded_positions_per_s"] > 0
+    assert len(lines_of(EpochTest, lines)) == 20
+    for line in lines_of(Steps, lines):
+        assert 0 < line.waiting < 1
+        assert line.decoded_positions_per_s > 0
     _, trained = load_model(run.output)
     assert trained["valid"]["accuracy"] > 0.6
     assert trained["cp_per_logit"] != 600
@@ -144,7 +150,7 @@ def test_training_learns_and_tells_it(options, records, held_out, tmp_path, monk
 
 
 def test_an_epochs_last_step_is_shown_as_its_own(options, records, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr("lite.training.log.PLAIN_SECONDS", 0.0)
+    monkeypatch.setattr("lite.training.progress.PLAIN_SECONDS", 0.0)
     train_value(options(records, tmp_path / "run"))
     shown = re.findall(r"epoch (\d+)/3  (\d+)/11 ", capfd.readouterr().err)
     assert shown == [(str(epoch), str(step)) for epoch in range(1, 4) for step in range(1, 12)]
@@ -154,17 +160,17 @@ def test_an_epochs_last_step_is_shown_as_its_own(options, records, tmp_path, mon
 def test_the_speed_is_that_of_the_positions_learnt_from(options, records, tmp_path, monkeypatch, capfd, quiet):
     """Of a set smaller than a batch, and of a run that is cut and goes on."""
     monkeypatch.setattr(Progress, "seconds", lambda self: 2.0)
-    monkeypatch.setattr("lite.training.log.PLAIN_SECONDS", 0.0)
+    monkeypatch.setattr("lite.training.progress.PLAIN_SECONDS", 0.0)
     positions = read_all([records])
     learnt = int(training.quiet_positions(positions).sum()) if quiet else len(positions)
     assert not quiet or learnt < len(positions)
     run = options(records, tmp_path / "run", batch_size=4096, epochs=6, quiet=quiet, max_steps=4)
     train_value(run)
     train_value(dataclasses.replace(run, resume=True))
-    log = read_log(run.output / "log.jsonl")
-    assert [line["learnt"] for line in log if line["kind"] == "train"] == [learnt * steps for steps in range(1, 7)]
-    assert positions_learnt(log, 4096) == learnt * 6
-    speeds = [line["positions_per_s"] for line in log if line["kind"] == "train"]
+    log = read_log(run.output)
+    assert [line.learnt for line in lines_of(Steps, log)] == [learnt * steps for steps in range(1, 7)]
+    assert positions_learnt(log) == learnt * 6
+    speeds = [line.positions_per_s for line in lines_of(Steps, log)]
     assert speeds == [learnt * steps / 2 for steps in (1, 2, 3, 4, 1, 2)]
     said = capfd.readouterr().err
     assert f"network.safetensors: trained, {learnt:,} positions/s" in said
@@ -178,8 +184,7 @@ def test_a_fitted_scale_leaves_the_order_of_the_data(options, records, tmp_path)
     fitted = options(records, tmp_path / "fitted", fit_scale=True)
     train_value(fitted)
     scale = load_model(tmp_path / "fitted")[1]["cp_per_logit"]
-    going_on = Run(dataclasses.replace(fitted, resume=True))
-    going_on.folder.release()
+    going_on = value_run(dataclasses.replace(fitted, resume=True))
     assert going_on.cp_per_logit == scale != fitted.cp_per_logit
     train_value(options(records, tmp_path / "given", cp_per_logit=scale))
     assert network_bytes(tmp_path / "fitted") == network_bytes(tmp_path / "given")
@@ -198,9 +203,8 @@ def test_a_scale_is_fitted_to_what_games_say(options, records, tmp_path):
     np.concatenate([played, others]).tofile(tmp_path / "both.hcpe")
     scales = []
     for path in (records, tmp_path / "both.hcpe"):
-        run = Run(options(path, tmp_path / path.stem, fit_scale=True))
+        run = value_run(options(path, tmp_path / path.stem, fit_scale=True))
         scales.append(run.cp_per_logit)
-        run.folder.abandon()
     assert scales[1] == pytest.approx(scales[0])
 
 
@@ -209,7 +213,7 @@ def test_no_scale_is_fitted_without_games(options, records, tmp_path):
     found["result"], found["padding"] = 0, NO_RESULT
     found.tofile(tmp_path / "alone.hcpe")
     with pytest.raises(OptionError, match=r"`fit_scale` .*alone\.hcpe: no position comes from a game"):
-        Run(options(tmp_path / "alone.hcpe", tmp_path / "run", fit_scale=True))
+        value_run(options(tmp_path / "alone.hcpe", tmp_path / "run", fit_scale=True))
 
 
 def test_another_run_is_not_overwritten_nor_resumed_with_other_options(options, records, tmp_path):
@@ -236,17 +240,17 @@ def test_another_run_is_not_overwritten_nor_resumed_with_other_options(options, 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"lambda_": 1.5}, "--lambda 1.5"),
-        ({"epochs": 0}, "--epochs 0"),
-        ({"threads": -1}, "--threads -1"),
-        ({"seed": -1}, "--seed -1"),
-        ({"seed": 1 << 64}, "--seed 18446744073709551616"),
+        ({"lambda_": 1.5}, "`lambda_` 1.5"),
+        ({"epochs": 0}, "`epochs` 0"),
+        ({"threads": -1}, "`threads` -1"),
+        ({"seed": -1}, "`seed` -1"),
+        ({"seed": 1 << 64}, "`seed` 18446744073709551616"),
     ],
 )
 def test_senseless_options_are_refused(options, records, tmp_path, change, words):
     with pytest.raises(ValueError, match=words):
         train_value(options(records, tmp_path / "run", **change))
-    with pytest.raises(ValueError, match="held out"):
+    with pytest.raises(OptionError, match="`valid` "):
         train_value(options(records, tmp_path / "run", valid=(records,)))
     assert not (tmp_path / "run").exists()
 
@@ -268,7 +272,7 @@ def test_what_is_held_out_is_found_in_folders_too(options, records, held_out, tm
     (tmp_path / "copy_of_a.hcpe").write_bytes(records.read_bytes())
     (tmp_path / "link.hcpe").symlink_to(tmp_path / "folder" / "a.hcpe")
     run = options(tmp_path / data, tmp_path / "run", valid=(tmp_path / valid,))
-    with pytest.raises(ValueError, match=r"a\.hcpe: both to learn from and held out"):
+    with pytest.raises(ValueError, match=r"`valid` .*a\.hcpe: is also in the data"):
         run.check()
     other = bytearray(records.read_bytes())
     other[32] ^= 1  # of as many bytes
@@ -294,8 +298,8 @@ def test_a_nan_stops_before_the_weights_and_names_the_batch(options, records, tm
         calls.append(1)
         return blend(result, score, *rest) * (np.float32("nan") if len(calls) == 8 else np.float32(1))
 
-    blend = running.blend
-    monkeypatch.setattr(running, "blend", poisoned)
+    blend = targets.blend
+    monkeypatch.setattr(targets, "blend", poisoned)
     with pytest.raises(OptionError, match=r"loss nan.*epoch 1, batch 8 \(step 8; scores .*`learning_rate`"):
         train_value(run)
     _, data = load_state(run.output / "state.safetensors")
@@ -305,7 +309,7 @@ def test_a_nan_stops_before_the_weights_and_names_the_batch(options, records, tm
 
 def test_a_nan_before_the_first_save_points_at_no_saved_state(options, records, tmp_path, monkeypatch):
     run = options(records, tmp_path / "run")
-    monkeypatch.setattr(running, "blend", lambda result, *_: np.full(len(result), np.nan, np.float32))
+    monkeypatch.setattr(targets, "blend", lambda result, *_: np.full(len(result), np.nan, np.float32))
     with pytest.raises(ValueError, match=r"then train again$"):
         train_value(run)
     assert not (tmp_path / "run" / "state.safetensors").exists()
@@ -321,13 +325,13 @@ def test_a_diverging_run_ends_in_its_error_alone(options, records, tmp_path, thr
 
 
 def test_weights_are_untouched_by_a_bad_gradient(options, records, tmp_path, monkeypatch):
-    run = Run(options(records, tmp_path / "run"))
-    batch = next(iter(run._batches()))
-    before = [p.detach().clone() for p in run.model.parameters()]
-    monkeypatch.setattr(running, "blend", lambda result, *_: np.full(len(result), np.nan, np.float32))
-    with pytest.raises(FloatingPointError):
+    run = value_run(options(records, tmp_path / "run"))
+    batch = next(iter(run.batches()))
+    before = [p.detach().clone() for p in run.learner.model.parameters()]
+    monkeypatch.setattr(targets, "blend", lambda result, *_: np.full(len(result), np.nan, np.float32))
+    with pytest.raises(OptionError, match="stopped before the weights"):
         run.take_step(batch)
-    assert all(torch.equal(a, b) for a, b in zip(before, run.model.parameters(), strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(before, run.learner.model.parameters(), strict=True))
     assert run.step == 0
 
 
@@ -337,8 +341,7 @@ def test_a_request_to_end_saves(options, records, tmp_path, monkeypatch, capfd, 
     run = options(records, tmp_path / "run", epochs=10000)
 
     def press() -> None:
-        log = run.output / "log.jsonl"
-        while not (log.exists() and any(line["kind"] == "train" for line in read_log(log))):
+        while not (run.output / "run.json").exists() or not lines_of(Steps, read_log(run.output)):
             time.sleep(0.01)
         os.kill(os.getpid(), getattr(signal, name))
 
@@ -369,13 +372,14 @@ def test_a_request_to_end_in_the_last_step_leaves_a_finished_run(options, record
     said = capfd.readouterr().err
     assert "network.safetensors: trained" in said
     assert "stopped at step" not in said
-    assert train_value(dataclasses.replace(run, resume=True)) == {"step": 11, "steps": 11}
+    assert train_value(dataclasses.replace(run, resume=True)) == Outcome(11, 11, None)
 
 
 def test_an_epochs_short_last_batch_is_passed_over(options, records, tmp_path):
-    run = Run(options(records, tmp_path / "run"))
-    assert [run.is_enough(batch) for batch in run.reader] == [True] * run.steps_an_epoch + [False]
-    run.folder.abandon()
+    run = value_run(options(records, tmp_path / "run"))
+    reader = run.data.reader
+    enough = [run.task.is_enough(batch, reader.positions) for batch in reader]
+    assert enough == [True] * run.steps_per_epoch + [False]
 
 
 def test_too_little_data_for_a_batch_is_one_batch(options, records, tmp_path):
@@ -411,38 +415,40 @@ def test_batches_with_too_few_quiet_positions_are_passed_over(options, records, 
     np.concatenate((games[is_quiet][:32], games[~is_quiet][:32])).tofile(tmp_path / "some.hcpe")
     made = {"network": network, "batch_size": batch_size, "quiet": True, "epochs": 2}
     run = options(tmp_path / "some.hcpe", tmp_path / "run", **made)
-    counts = [training.quiet_positions(batch).sum() for batch in Run(run).reader]
+    counts = [training.quiet_positions(batch).sum() for batch in value_run(run).data.reader]
     assert min(counts) < min(2, batch_size) <= max(counts)
     figures = train_value(dataclasses.replace(run, overwrite=True))
-    assert figures["step"] == figures["steps"] == 2 * 64 // batch_size
+    assert figures.step == figures.steps == 2 * 64 // batch_size
 
 
 def test_quiet_positions_alone_give_the_loss(options, records, tmp_path):
-    run = Run(options(records, tmp_path / "run", quiet=True))
-    batch = next(iter(run.reader))
+    run = value_run(options(records, tmp_path / "run", quiet=True))
+    batch = next(iter(run.data.reader))
     keep = training.quiet_positions(batch)
     assert 0 < keep.sum() < len(batch)
-    loss = run.losses(batch)["loss"].item()
-    run.options = dataclasses.replace(run.options, quiet=False)
-    alone = run.losses(Batch(**{name: getattr(batch, name)[keep] for name in BATCH_FIELDS}))
-    assert loss == pytest.approx(alone["loss"].item(), abs=1e-6)
-    run.folder.abandon()
+    quiet = Batch(**{name: getattr(batch, name)[keep] for name in BATCH_FIELDS})
+    all_of = ValueTask(dataclasses.replace(run.options, quiet=False), run.workers)
+    losses = [
+        task.losses(run.learner.model, part, run.learner.targets.at(part, 0), 0)["loss"].item()
+        for task, part in ((run.task, batch), (all_of, quiet))
+    ]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-6)
 
 
 def test_half_of_the_positions_are_mirrored_others_at_each_step(options, records, tmp_path, monkeypatch):
-    run = Run(options(records, tmp_path / "run", mirror=True, network=DenseConfig(width=8, hidden=(8,))))
-    batch, shown = next(iter(run.reader)), []
-    outputs = run.outputs
-    monkeypatch.setattr(run, "outputs", lambda network, *arrays: shown.append(arrays[0]) or outputs(network, *arrays))
+    run = value_run(options(records, tmp_path / "run", mirror=True, network=DenseConfig(width=8, hidden=(8,))))
+    batch, shown = next(iter(run.data.reader)), []
+    task, learner = run.task, run.learner
+    outputs = task.outputs
+    monkeypatch.setattr(task, "outputs", lambda model, *arrays: shown.append(arrays[0]) or outputs(model, *arrays))
     reversed_at = []
-    for run.step in (0, 1):
-        run.losses(batch)
+    for step in (0, 1):
+        task.losses(learner.model, batch, learner.targets.at(batch, step), step)
         as_they_are, turned = ((shown[-1] == batch.pieces[:, order]).all(1) for order in (slice(None), MIRRORED_SQUARE))
         assert (as_they_are | turned).all()
         assert 0.3 < turned.mean() < 0.7
         reversed_at.append(turned)
     assert 0.3 < (reversed_at[0] != reversed_at[1]).mean() < 0.7
-    run.folder.abandon()
 
 
 def test_records_without_a_quiet_position_are_refused(options, records, tmp_path):
@@ -450,7 +456,7 @@ def test_records_without_a_quiet_position_are_refused(options, records, tmp_path
     games = np.fromfile(records, hcpe_dtype)[~training.quiet_positions(batch)]
     games.tofile(tmp_path / "loud.hcpe")
     run = options(tmp_path / "loud.hcpe", tmp_path / "run", quiet=True)
-    with pytest.raises(ValueError, match=r"loud\.hcpe: fewer good positions than a batch"):
+    with pytest.raises(ValueError, match=r"loud\.hcpe: fewer usable positions than a batch"):
         train_value(run)
 
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lite.training.checkpoint import load_model, load_state
-from lite.training.log import read_log
+from lite.training.log import Steps, lines_of, read_log
 from lite.workers import Workers, join_workers
 from liteshogi.__main__ import _run
 from tests.lite.training.write_losses import RUNS, STEPS, TORCHRUN, held_out_losses
@@ -69,7 +69,7 @@ def test_two_processes_take_the_steps_of_one(figures: list[Path], name: str) -> 
     assert one["valid"]["step"] == two["valid"]["step"] == steps
     tested = [held_out_losses(folder / name) for folder in figures]
     assert tested[1] == pytest.approx(tested[0], abs=1e-9)
-    logs = [[line["kind"] for line in read_log(folder / name / "log.jsonl")] for folder in figures]
+    logs = [[line.kind for line in read_log(folder / name)] for folder in figures]
     assert logs[0] == logs[1]
 
 
@@ -122,7 +122,7 @@ def test_the_end_of_one_is_the_end_of_all(endless, records: Path, rank: int) -> 
     assert "exitcode  : -9 " in said
     step = load_state(folder / "state.safetensors")[1]["step"]
     # One process goes on where two were, and nothing holds the folder.
-    assert _run(["train", "dense", "--config", str(folder / "config.json"), "--resume", "--max-steps", "3"]) == 0
+    assert _run(["train", "dense", "--config", str(folder / "run.json"), "--resume", "--max-steps", "3"]) == 0
     assert load_model(folder)[1]["step"] == step + 3
 
 
@@ -134,5 +134,5 @@ def test_a_request_to_end_saves_once(endless, name: str) -> None:
     said = process.communicate(timeout=120)[1]
     assert said.count("resume with: torchrun ... -m liteshogi train dense") == 1
     assert "terminate called" not in said
-    steps = [line["step"] for line in read_log(folder / "log.jsonl") if line["kind"] == "train"]
+    steps = [line.step for line in lines_of(Steps, read_log(folder))]
     assert steps == sorted(set(steps))

@@ -16,10 +16,11 @@ from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.networks.untied import UntiedConfig
 from lite.records.decode import Batch
-from lite.training.log import read_log
+from lite.training.log import EpochTest, lines_of, read_log
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
-from lite.training.train import ValueRun
+from lite.training.run import Run
+from lite.training.train import ValueTask
 
 RUNS = {
     "lite": {"network": LiteConfig((4, 2, 8)), "mirror": True},
@@ -42,14 +43,14 @@ TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "
 
 def held_out_losses(run: Path) -> list[float]:
     """After each epoch of a run in that directory."""
-    return [line["loss"] for line in read_log(run / "log.jsonl") if line["kind"] == "valid"]
+    return [line.loss for line in lines_of(EpochTest, read_log(run))]
 
 
-class ObservedRun(ValueRun):
+class ObservedRun(Run):
     """A run that keeps the loss of every step."""
 
     def __init__(self, options: ValueTraining) -> None:
-        super().__init__(options)
+        super().__init__(options, ValueTask)
         self.taken: list[float] = []
 
     def take_step(self, batch: Batch) -> dict[str, float]:
@@ -75,9 +76,13 @@ def main(records: Path, held_out: Path, folder: Path, device: str | None) -> Non
             run = ObservedRun(replace(options, **part))
             figures = run.train()
             losses += run.taken
-        weights = {name: value.flatten()[:50].tolist() for name, value in run.average.model.state_dict().items()}
+        weights = {
+            name: value.flatten()[:50].tolist() for name, value in run.learner.average.model.state_dict().items()
+        }
         if run.workers.first:
-            (folder / f"{name}.json").write_text(json.dumps({"losses": losses, "valid": figures, "weights": weights}))
+            (folder / f"{name}.json").write_text(
+                json.dumps({"losses": losses, "valid": figures.flat(), "weights": weights})
+            )
 
 
 if __name__ == "__main__":

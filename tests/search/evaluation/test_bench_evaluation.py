@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from liteshogi.commands.bench.evaluation import as_json, as_text
 from search.evaluation.bench import bench_evaluation, random_games, random_network, read_games
 from search.evaluation.network_file import save_network
 
@@ -32,11 +33,11 @@ def test_games_of_both_formats(tmp_path: Path) -> None:
     [
         ("startpos moves 7g7e", "line 1: move 1, 7g7e, is not legal"),
         ("startpos moves 7g7f hello", "line 1: 'hello' is not a USI move"),
-        ('{"start": "startpos"}', "line 1: no game"),
-        ('{"moves": [', "line 1: no game"),
+        ('{"start": "startpos"}', "line 1: not a game"),
+        ('{"moves": [', "line 1: not a game"),
         ('{"moves": [1]}', "line 1: "),
-        ('{"moves": ' + "[" * 100_000, "line 1: no game: its JSON is nested too deeply"),
-        ("", "no games from the start position"),
+        ('{"moves": ' + "[" * 100_000, "line 1: not a game: its JSON is nested too deeply"),
+        ("", "no game from the start position"),
     ],
 )
 def test_bad_games_are_named(tmp_path: Path, line: str, message: str) -> None:
@@ -65,8 +66,11 @@ def test_the_figures(tmp_path: Path) -> None:
     path.write_text("startpos moves 7g7f 3c3d 8h2b+ 3a2b\n" * 3)
     save_network(random_network("k_p", 64, (8,), 2), tmp_path / "net.safetensors")
     figures = bench_evaluation(str(tmp_path / "net.safetensors"), path, runs=1)
-    assert {"update_ns", "forward_ns", "refresh_ns", "kernel", "half_kp"} <= set(figures)
-    assert figures["network"] == "k_p 64x2-8"
-    assert figures["positions"] == 12
+    assert figures.times.network == "k_p 64x2-8"
+    assert (figures.positions, figures.games, figures.default) == (12, 3, None)
+    printed = as_json(figures)
+    assert {"update_ns", "forward_ns", "refresh_ns", "kernel", "half_kp", "network"} <= set(printed)
+    assert "default" not in printed
+    assert "k_p 64x2-8" in as_text(figures)
     with pytest.raises(ValueError, match="at least 1"):
         bench_evaluation(runs=0)

@@ -253,7 +253,7 @@ def test_foreign_files_are_named(tmp_path: Path) -> None:
         load_network(path)
     with pytest.raises(FileNotFoundError, match="no such file"):
         load_network(tmp_path / "nowhere.safetensors")
-    with pytest.raises(FileNotFoundError, match="liteshogi fold"):
+    with pytest.raises(FileNotFoundError, match="fold a training run"):
         load_network(tmp_path)
 
 

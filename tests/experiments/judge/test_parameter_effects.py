@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -27,7 +26,7 @@ from experiments.judge.parameter_effects import (
 )
 from experiments.matches.named_player import read_player
 from experiments.tuning.tune import chosen_parameters
-from lite.datasets.description import DESCRIPTION
+from lite.run_folder import RESULTS, read_run
 from liteshogi.commands.judge.parameters import as_text
 from search.alphabeta.bench import SIGNATURE
 from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, PROBCUT, SHORT, make_numbers, parameters_for
@@ -53,7 +52,7 @@ def positions(tmp_path) -> Path:
 @pytest.fixture
 def judging(tmp_path, known_judge) -> Judging:
     """The engine's own word, with twice the nodes of `NODES`: what those find is then without error."""
-    return Judging("liteshogi", ("USI_Hash=16",), judge_nodes=2 * NODES, ledger=tmp_path / "ledger.jsonl", workers=1)
+    return Judging("liteshogi", ("USI_Hash=16",), judge_nodes=2 * NODES, answers=tmp_path / "answers", workers=1)
 
 
 def test_effects_are_those_that_the_results_were_made_from():
@@ -126,13 +125,13 @@ def test_worth_is_of_one_move_up_in_hundredths_of_twice_the_nodes():
             errors = (0.3 - times * better, 0.3 + times * better) if round_number else (0.3, 0.3 - gain)
             counts |= {f"{name} {side}": error for side, error in zip(SIDES, errors, strict=True)}
         results.see(number, counts | {f"{TIME} first": slower, f"{TIME} second": -slower})
-    report = results.report(design)
+    found = results.effects(design)
     for one, worth_of_it, cost_of_it in zip(NAMES, worth, cost, strict=True):
-        row = report["parameters"][one]
-        told = [row[name] for name in ("worth", "moves", "loss")]
+        row = found[one]
+        told = [getattr(row, name) for name in ("worth", "moves", "loss")]
         assert told == pytest.approx([worth_of_it, 2 * worth_of_it, 3 * worth_of_it])
-        assert row["cost"] == pytest.approx(cost_of_it)
-        assert row["worth_error"] == row["cost_error"] == 0
+        assert row.cost == pytest.approx(cost_of_it)
+        assert row.worth_error == row.cost_error == 0
 
 
 def test_pairs_of_a_position_are_alike():
@@ -143,8 +142,8 @@ def test_pairs_of_a_position_are_alike():
         errors = (-better, better) if round_number else (0.0, -1.0)
         sides = zip(SIDES, errors, strict=True)
         results.see(number, {f"{name} {side}": error for side, error in sides for name in (*MEASURES, TIME)})
-    row = results.report(design)["parameters"][NAMES[0]]
-    assert (row["worth"], row["worth_error"]) == pytest.approx((15, 10 * (5 / 3) ** 0.5 / 2), rel=0.01)
+    row = results.effects(design)[NAMES[0]]
+    assert (row.worth, row.worth_error) == pytest.approx((15, 10 * (5 / 3) ** 0.5 / 2), rel=0.01)
 
 
 def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_nodes(
@@ -152,8 +151,8 @@ def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_no
 ):
     behind = {f"{LINES[1]} {move}": ["x", f"cp {score}"] for move, score in (("9g9f", -2500), ("1g1f", 100))}
     scripted.answer({LINES[1]: ["9g9f", "cp 3000"], **behind})
-    judge = Judging(scripted.command, judge_nodes=9, ledger=tmp_path / "ledger.jsonl", workers=1).open()
-    player = read_player("default", ("skip_probcut=true",), NODES, 0, "--option").by_alphabeta
+    judge = Judging(scripted.command, judge_nodes=9, answers=tmp_path / "answers", workers=1).open()
+    player = read_player("default", ("skip_probcut=true",), NODES, 0, "option").by_alphabeta
     design = Design(chosen_parameters(NAMES, NODES), {"razor_base": 150}, 4.0, 1)
     worker = EffectTask(player, judge, tuple(read_positions(positions)), design).open()
     assert worker._engine.steps == EVERY_STEP & ~PROBCUT
@@ -179,8 +178,8 @@ def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_no
 
 
 def test_a_search_has_its_numbers_and_the_worth_of_a_draw_that_its_options_say(scripted, tmp_path, monkeypatch):
-    judge = Judging(scripted.command, ledger=tmp_path / "ledger.jsonl").open()
-    player = read_player("default", ("Draw_Value_White=1000",), NODES, 0, "--option").by_alphabeta
+    judge = Judging(scripted.command, answers=tmp_path / "answers").open()
+    player = read_player("default", ("Draw_Value_White=1000",), NODES, 0, "option").by_alphabeta
     worker = EffectTask(player, judge, (), Design(chosen_parameters(NAMES, NODES), {}, 4.0, 1)).open()
     again = GamePosition.parse("startpos moves 2h3h 8b7b 3h2h 7b8b 2h3h 8b7b 3h2h")  # white can repeat it
     monkeypatch.setattr("experiments.judge.parameter_effects.time.thread_time", count(0.0, 2.0).__next__)
@@ -193,23 +192,23 @@ def test_a_search_has_its_numbers_and_the_worth_of_a_draw_that_its_options_say(s
 def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path, monkeypatch):
     options = EffectOptions("default", positions, nodes=NODES, names=NAMES, rounds=2, output=tmp_path / "effects")
     report = measure_effects(options, judging)
-    assert report["positions"] == 3
-    assert report["pairs"] == 6
+    assert report.positions == 3
+    assert report.pairs == 6
     for measure in MEASURES:
-        assert report["base"][measure] > report["doubled"][measure] == 0
-    row = report["parameters"]["futility_margin"]
-    assert (row["value"], row["moved"]) == (SHORT["futility_margin"], 32)
+        assert report.base[measure] > report.doubled[measure] == 0
+    row = report.parameters["futility_margin"]
+    assert (row.value, row.moved) == (SHORT["futility_margin"], 32)
     assert all(name in as_text(report) for name in NAMES)
-    ledger = (tmp_path / "effects" / "ledger.jsonl").read_text().splitlines()
+    ledger = (tmp_path / "effects" / RESULTS).read_text().splitlines()
     assert len(ledger) == 9
-    told = json.loads((tmp_path / "effects" / DESCRIPTION).read_text())["options"]
-    assert set(told) == {"nodes", "names", "option", "reach", "seed", "judge", "judge_nodes"}
-    assert told["judge"]["options"]["USI_Hash"] == 16
+    record = read_run(tmp_path / "effects")
+    assert set(record.options) == {"nodes", "names", "option", "reach", "seed", "judge_nodes"}
+    assert record.conditions["judge"]["options"]["USI_Hash"] == 16
     more = measure_effects(replace(options, rounds=3), judging)
-    assert more["pairs"] == 9
+    assert more.pairs == 9
     assert measure_effects(options, judging) == more  # fewer rounds leave out nothing that is there
-    assert (tmp_path / "effects" / "ledger.jsonl").read_text().splitlines()[:9] == ledger
-    with pytest.raises(ValueError, match=f"--nodes {NODES}, not 200"):
+    assert (tmp_path / "effects" / RESULTS).read_text().splitlines()[:9] == ledger
+    with pytest.raises(ValueError, match=f"`nodes` {NODES}, not 200"):
         measure_effects(replace(options, nodes=200), judging)
     with pytest.raises(ValueError, match=r"other nets: default .*, not dense-64-16"):
         measure_effects(replace(options, net="dense-64-16"), judging)
@@ -219,26 +218,26 @@ def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path, mon
         measure_effects(replace(options, positions=others), judging)
     with monkeypatch.context() as patch:
         patch.setattr("experiments.matches.named_player.search_signature", lambda: 1)
-        with pytest.raises(ValueError, match=f"a search of signature {SIGNATURE}, not 1"):
+        with pytest.raises(ValueError, match=f"another signature: {SIGNATURE}, not 1"):
             measure_effects(options, judging)
     again = measure_effects(replace(options, rounds=3, output=tmp_path / "other"), judging)
-    for one in (*more["parameters"].values(), *again["parameters"].values()):
-        assert one.pop("cost_error") > 0
-        del one["cost"]
-    assert again == more  # whatever the order of the work
+    for one, other in zip(more.parameters.values(), again.parameters.values(), strict=True):
+        assert one.cost_error > 0
+        assert replace(one, cost=0, cost_error=0) == replace(other, cost=0, cost_error=0)
+    assert (again.base, again.pairs) == (more.base, more.pairs)  # whatever the order of the work
 
 
 def test_what_cannot_be_measured_is_said(positions, judging, tmp_path):
     options = EffectOptions("default", positions, nodes=NODES, rounds=1, output=tmp_path / "effects")
-    with pytest.raises(ValueError, match=f"1 rounds of its 3 positions are too few for {len(PARAMETERS)} parameters"):
+    with pytest.raises(ValueError, match=f"`rounds` 1: too few for {len(PARAMETERS)} parameters and the 3 positions"):
         measure_effects(options, judging)
     with pytest.raises(ValueError, match="too few for 2 parameters"):
         measure_effects(replace(options, names=NAMES), judging)
     with pytest.raises(ValueError, match="no such parameter: nothing"):
         measure_effects(replace(options, names=("nothing",)), judging)
-    with pytest.raises(ValueError, match="--rounds"):
+    with pytest.raises(ValueError, match="`rounds`"):
         measure_effects(replace(options, rounds=0), judging)
-    with pytest.raises(ValueError, match=r"--reach 0\.0: must be above 0"):
+    with pytest.raises(ValueError, match=r"`reach` 0\.0: must be above 0"):
         measure_effects(replace(options, names=NAMES, rounds=2, reach=0.0), judging)
     shallow = replace(judging, judge_nodes=1)
     with pytest.raises(ValueError, match="bring the search no nearer to the judge"):

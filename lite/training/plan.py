@@ -1,0 +1,35 @@
+"""What a training run's `run.json` records: options, data and networks with their digests."""
+
+from __future__ import annotations
+
+from lite.datasets.plan import source_of
+from lite.run_folder import Net, RunPlan
+from lite.training.options import FREE_OPTIONS, TrainingOptions
+from lite.training.state import InitialNetwork
+
+
+def plan_training(options: TrainingOptions, init_from: InitialNetwork | None) -> RunPlan:
+    """Return everything that decides the results of a run. Raises OSError, ValueError.
+
+    Held-out records and the number of epochs may change from call to call, and so may the places of all files.
+    """
+    data = [source_of(path, "data") for path in options.data]
+    held_out = [source_of(path, "valid") for path in options.valid]
+    configuration = options.configuration()
+    free = {name for name in configuration if name in FREE_OPTIONS}
+    return RunPlan(
+        verb=verb_of(options.kind),
+        options={name: value for name, value in configuration.items() if name not in free},
+        goal={name: value for name, value in configuration.items() if name in free},
+        sources=tuple(data),
+        nets=() if init_from is None else (Net("init_from", init_from.file, init_from.sha256),),
+        files={
+            str(path.absolute()): source.sha256
+            for path, source in zip((*options.data, *options.valid), (*data, *held_out), strict=True)
+        },
+    )
+
+
+def verb_of(kind: str) -> str:
+    """Return the verb of the training of a kind of network."""
+    return f"train {kind}"

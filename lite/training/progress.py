@@ -1,0 +1,54 @@
+"""The progress line of a training run on the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+TERMINAL_SECONDS = 0.5
+PLAIN_SECONDS = 30.0
+
+
+class Progress:
+    """Shows loss, positions per second and time left: redrawn on a terminal, elsewhere a line every 30 seconds."""
+
+    def __init__(self, steps: int, done: int = 0, silent: bool = False) -> None:
+        """`steps` of the whole run, of which `done` were taken before."""
+        self._silent = silent
+        self._steps, self._done_before = steps, done
+        self._begun = self._shown = time.monotonic()
+        self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    def positions_per_second(self, trained: int) -> float:
+        """Return the mean speed, where `trained` positions were learnt from since this call of the run began."""
+        return trained / self.seconds()
+
+    def seconds(self) -> float:
+        """Return the seconds since this call of the run began."""
+        return max(time.monotonic() - self._begun, 1e-9)
+
+    def show(self, step: int, trained: int, text: str) -> None:
+        """Show `text`, the speed and the time left, if the last time was long enough ago."""
+        now = time.monotonic()
+        if now - self._shown < (TERMINAL_SECONDS if self._terminal else PLAIN_SECONDS):
+            return
+        self._shown = now
+        speed = self.positions_per_second(trained)
+        left = (self._steps - step) * self.seconds() / (step - self._done_before)
+        line = f"{text}  {speed:,.0f} positions/s  {clock(left)} left"
+        self._print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n")
+
+    def say(self, line: str) -> None:
+        """Print a line that stays."""
+        self._print(f"\r\x1b[K{line}" if self._terminal else line)
+
+    def _print(self, line: str, end: str = "\n") -> None:
+        if not self._silent:
+            print(line, end=end, file=sys.stderr, flush=True)
+
+
+def clock(seconds: float) -> str:
+    """Return a duration as 12:34 or 1:23:45."""
+    hours, rest = divmod(round(seconds), 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"

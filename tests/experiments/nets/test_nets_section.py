@@ -1,0 +1,92 @@
+"""The section of sweeps, on invented results and on those of the documents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.nets.results import NetResult, Results
+from experiments.report.charts import MACHINE
+from experiments.report.nets_section import ACCURACY, COST, D1, ELSEWHERE, SHARE, nets_section
+from experiments.report.report import find_runs
+from experiments.report.section import Run
+from lite.run_folder import RunPlan, RunWriter, read_run
+from tests.experiments.nets.conftest import entries, games_of, net_of, on, planned
+
+DOCS = Path(__file__).parents[3] / "docs"
+SPACES = {"point": [], "space": [{"width": [32, 64, 96], "seed": [0, 1]}], "peer": [{"name": "peer", "net": "default"}]}
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    """A sweep of six networks on two machines and of one made elsewhere."""
+    plan, folder = planned(**SPACES), tmp_path / "sweep"
+    with RunWriter(folder, RunPlan("sweep", goal={"plan": entries(**SPACES), "file": "plan.toml"})) as writer:
+        results = Results.of(writer)
+        for number, point in enumerate(plan.grid()):
+            results.add(net := on(net_of(point), f"CPU {number % 2}"))
+            results.add(games_of(net, "time", -50.0, number * 10.0, 90.0 + number))
+        (peer,) = plan.peers
+        base = net_of(replace(peer, options={"width": 32}))
+        results.add(replace(base, options={}, label=peer.label, trained=None))
+    return folder
+
+
+def runs_of(*folders: Path) -> list[Run]:
+    return [Run(folder.name, folder, read_run(folder)) for folder in folders]
+
+
+def test_each_machine_has_a_front_of_its_own_and_peers_are_in_none(sweep: Path) -> None:
+    section = nets_section(runs_of(sweep))
+    titles = [chart.title for chart in section.charts]
+    assert titles[:3] == [
+        "sweep: d1-RMSE over cost",
+        "sweep: accuracy on held-out games over cost",
+        "sweep: Elo at equal time over cost",
+    ]
+    assert "sweep: effect of one option on d1-RMSE" in titles
+    values = section.charts[0].spec["data"]["values"]
+    assert {"CPU 0, avx2", "CPU 1, avx2"} < {row.get(MACHINE) for row in values}
+    assert [row["network"] for row in values if row["kind"] == ELSEWHERE][:1] == ["peer"]
+    assert {COST, D1, ACCURACY} <= values[0].keys()
+    assert [table.title for table in section.tables] == [
+        "sweep: best network per evaluation time",
+        "sweep: all networks",
+        "sweep: effect of one option",
+    ]
+
+
+def test_a_sweep_without_a_network_is_refused(tmp_path: Path) -> None:
+    with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(), "file": "plan.toml"})):
+        pass
+    with pytest.raises(ValueError, match="out: no network of this sweep is done yet"):
+        nets_section(runs_of(tmp_path / "out"))
+
+
+def test_sweeps_of_the_documents_are_shown() -> None:
+    runs = find_runs([DOCS / "front", DOCS / "recipe", DOCS / "recipe" / "volume"])
+    section = nets_section(runs)
+    charts = {chart.title: chart.spec for chart in section.charts}
+    shares = next(spec for title, spec in charts.items() if "Share of the result" in title)
+    assert {row[SHARE] for row in shares["data"]["values"]} == {0, 10, 25, 50}
+    assert any("Number of positions" in title for title in charts)
+    assert any("Elo over d1-RMSE" in title for title in charts)
+    assert all(origin.machine == "AMD EPYC, vnni" for origin in section.origins)
+    nets = [net for run in runs for net in Results.read(run.path).all(NetResult)]
+    assert len(nets) == 16 + 38 + 36
+
+
+def test_seeds_have_their_means_curves_and_calibration(tmp_path: Path) -> None:
+    told = {"point": [{"name": "a"}, {"name": "b"}], "seeds": [0, 1], "table": {"t": {"form": "seeds"}}}
+    with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(**told), "file": "plan.toml"})) as writer:
+        results = Results.of(writer)
+        for point in planned(**told).listed:
+            results.add(net := net_of(point, 50.0, 0.1))
+            results.add(games_of(net, "nodes", -50.0, 10.0, 90.0))
+    section = nets_section(runs_of(tmp_path / "out"))
+    titles = [chart.title for chart in section.charts]
+    assert "out: t: accuracy on held-out games" in titles
+    assert "out: t: Elo at equal nodes" in titles
+    assert section.tables[0].title == "out: t"
