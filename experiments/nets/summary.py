@@ -32,7 +32,7 @@ ABOUT_EFFECTS = (
 def rows_in(plan: Plan, rows: Sequence[Row], name: str) -> list[Row]:
     """Return the networks that a table of the plan shows."""
     table = plan.tables[name]
-    if table.picture == "games":
+    if table.form == "games":
         return sorted((row for row in rows if row.elo_error is not None), key=lambda row: row.net.tested.d1_rmse or 0.0)
     return [row for row in rows if row.point and (row.point.tables is None or name in row.point.tables)]
 
@@ -44,7 +44,7 @@ def table_as_markdown(plan: Plan, rows: Sequence[Row], name: str) -> str:
         return ""
     if table.form == "seeds":
         return seeds_as_markdown(found)
-    return nets_as_markdown(found, table_columns(plan.measures.kinds if table.picture == "matrix" else {}))
+    return nets_as_markdown(found, table_columns(plan.measures.kinds if table.form == "kinds" else {}))
 
 
 def summary(plan: Plan, results: Results) -> str:

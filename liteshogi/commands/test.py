@@ -14,7 +14,9 @@ import tyro
 
 from experiments.network_kinds.judging import RARE_HEADS, JudgeReport, Precision, RareHead, judge
 from experiments.network_kinds.kind import Kind, UnplayableNetwork, kind_of
+from lite.amounts import amount
 from lite.records.file import Refusals
+from lite.training.metrics import Report
 from liteshogi.commands.arguments import Json, Net
 
 if TYPE_CHECKING:
@@ -61,21 +63,21 @@ class Command:
             print(line, file=sys.stderr)
 
 
-def as_text(report: JudgeReport, d1: D1 | None = None) -> str:
-    """Return the figures as text."""
+def as_text(report: Report, d1: D1 | None = None) -> str:
+    """Return the figures as text, with those of policy and further heads if the report has them."""
     lines = []
-    if report.policy_accuracy is not None:
+    if isinstance(report, JudgeReport) and report.policy_accuracy is not None:
         lines.append(f"policy accuracy       {_share(report.policy_accuracy)}, loss {report.policy_loss:.4f}")
     if d1 is not None:
         lines.append(
             f"d1-RMSE               {d1.rmse:.4f} +- {d1.error:.4f} "
             f"(standard error; at {d1.scale} cp per logit, {d1.positions:,} positions)"
         )
-    heads = {name: getattr(report, name) for name in RARE_HEADS}
+    heads = {name: getattr(report, name, None) for name in RARE_HEADS}
     lines += [rare_as_text(name, head) for name, head in heads.items() if head is not None]
     lines += [
         f"positions             {report.positions:,} ({report.draws:,} drawn)",
-        f"accuracy              {_share(report.accuracy)} (without draws)",
+        f"accuracy              {_share(report.accuracy)} (without draws{_error(report)})",
         f"accuracy              {_share(report.accuracy_draw_as_win)} (a draw counts as a win)",
         f"accuracy of material  {_share(report.material_accuracy)}",
         f"log loss              {report.log_loss:.4f}",
@@ -108,6 +110,12 @@ def rare_as_text(name: str, head: RareHead) -> str:
         f"(base {_share(head.base_accuracy)}), precision {_share(head.precision)}, "
         f"recall {_share(head.recall)}, average precision {_share(head.average_precision)}"
     )
+
+
+def _error(report: Report) -> str:
+    if report.accuracy_error is None or report.games is None:
+        return ""
+    return f"; standard error {100 * report.accuracy_error:.2f} %, {amount(report.games, 'game')}"
 
 
 def _share(value: float | None) -> str:
