@@ -75,10 +75,10 @@ def fill_page(page: Path, plan: Plan, results: Results) -> None:
     """
     text, rows = read_text(page), rows_of(plan, results)
     marked = _MARKED.findall(text)
-    if not marked:
-        raise ValueError(f"{page}: has no mark for a table; put `<!-- table NAME -->` and `<!-- end -->` for one")
     if text.count("<!-- table ") != len(marked):
         raise ValueError(f"{page}: every `<!-- table NAME -->` must be closed by `<!-- end -->`")
+    if not marked:
+        raise ValueError(f"{page}: has no mark for a table; put `<!-- table NAME -->` and `<!-- end -->` for one")
     for name in marked:
         if name not in plan.tables:
             raise ValueError(f"{page}: table {name}: the plan has {', '.join(plan.tables) or 'none'}")
