@@ -1,30 +1,54 @@
-"""What options say of themselves: tyro reads their docstrings, and breaks a sentence where the source does."""
+"""Help texts of options, for tyro.
+
+Tyro reads field docstrings, but breaks their lines where the source does. It names positional words after their type
+(`[PATH [PATH ...]]`), and shows an empty tuple as `(default: )`.
+"""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import textwrap
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from itertools import pairwise
 from types import MappingProxyType
-from typing import get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
+
+import tyro
 
 
-def join_lines(command: type) -> None:
-    """Give each option of a dataclass, and of those in it, its docstring in one line as the `help` that tyro takes
-    first."""
-    said: dict[str, str] = {}
-    for kind in filter(is_dataclass, reversed(command.__mro__)):
-        (source,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+def field_docstrings(kind: type) -> dict[str, str]:
+    """Return the docstring of each field of a dataclass and of its bases, in one line."""
+    found: dict[str, str] = {}
+    for one in filter(is_dataclass, reversed(kind.__mro__)):
+        (source,) = ast.parse(textwrap.dedent(inspect.getsource(one))).body
         assert isinstance(source, ast.ClassDef)
         for field, text in pairwise(source.body):
             match field, text:
                 case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(docstring))):
-                    said[name] = " ".join(docstring.split())
-    hints = get_type_hints(command)
+                    found[name] = " ".join(docstring.split())
+    return found
+
+
+def prepare_help(command: type) -> None:
+    """Set the help of each option of a dataclass, and of dataclasses in it: docstring, positional name and default."""
+    texts, kinds = field_docstrings(command), get_type_hints(command)
+    hints = get_type_hints(command, include_extras=True)
     for one in fields(command):
-        if one.name in said:
-            one.metadata = MappingProxyType({**one.metadata, "help": said[one.name]})
-        if is_dataclass(hints[one.name]):
-            join_lines(hints[one.name])
+        if one.name in texts:
+            one.metadata = MappingProxyType({**one.metadata, "help": texts[one.name]})
+        if is_dataclass(kinds[one.name]):
+            prepare_help(kinds[one.name])
+            continue
+        positional = tyro.conf.Positional in getattr(hints[one.name], "__metadata__", ())
+        required = one.default is MISSING and one.default_factory is MISSING
+        shown: dict[str, Any] = {}
+        if positional:
+            name = one.name.rstrip("_").upper() + ("..." if get_args(kinds[one.name])[-1:] == (Ellipsis,) else "")
+            shown["metavar"] = name if required else f"[{name}]"
+        if one.default == ():
+            shown["help_behavior_hint"] = "(default: none)"
+        elif positional and required:
+            shown["help_behavior_hint"] = "(required)"
+        if shown:
+            command.__annotations__[one.name] = Annotated[hints[one.name], tyro.conf.arg(**shown)]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.games.player import Player, PuctPlayer
-from experiments.network_kinds import as_player
+from experiments.network_kinds.player_command import as_player
 from lite.records.formats import MOST_VISITS
 from search.alphabeta.bench import search_signature
 from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, SHORT, STEPS
@@ -21,7 +21,7 @@ from search.evaluation.shipped import network_file
 from search.system.bounds import MOST_MEGABYTES
 from search.system.options import OptionError
 from search.system.paths import PathLike
-from search.usi.alphabeta import DEFAULT_FV_SCALE
+from search.usi.alphabeta import DEFAULT_FV_SCALE, NO_ARCHITECTURE
 from search.usi.options import Check, FileName, Option, OptionValues, Spin
 
 NETWORKS = (".safetensors", ".bin", ".onnx")
@@ -33,6 +33,7 @@ OPTIONS: tuple[Option, ...] = (
     Spin("USI_Hash", HASH_MB, 1, MOST_MEGABYTES),
     FileName("EvalFile", "default"),
     Spin("FV_SCALE", DEFAULT_FV_SCALE, 1, 128),
+    FileName("EvalArchitecture", NO_ARCHITECTURE, "string"),
     Spin("Draw_Value_Black", 500, 0, 1000),
     Spin("Draw_Value_White", 500, 0, 1000),
     *_PARAMETERS,
@@ -112,9 +113,12 @@ def read_player(command: PathLike, options: Sequence[str], nodes: int, depth: in
     scale, net = values.number("FV_SCALE"), values.text("EvalFile")
     if scale != DEFAULT_FV_SCALE and not is_nnue(network_file(net)):
         raise _option_error(field, f"FV_SCALE={scale}: {net} is no nn.bin and has a scale of its own")
+    named = values.text("EvalArchitecture")
+    if named != NO_ARCHITECTURE and not is_nnue(network_file(net)):
+        raise _option_error(field, f"EvalArchitecture={named}: {net} is no nn.bin and describes itself")
     skipped = sum(1 << bit for bit, step in enumerate(_STEPS) if values.flag(step.name))
     player = Player(
-        load_network(net, None if scale == DEFAULT_FV_SCALE else scale),
+        load_network(net, None if scale == DEFAULT_FV_SCALE else scale, None if named == NO_ARCHITECTURE else named),
         nodes,
         depth,
         # A parameter that is given at its default overrides the other default of short searches.

@@ -12,7 +12,8 @@ import numpy as np
 
 from experiments.labels.yardstick import measure_d1
 from experiments.nets.training import Training
-from experiments.network_kinds import Kind, judge, kind_of
+from experiments.network_kinds.judging import judge
+from experiments.network_kinds.kind import Kind, kind_of
 from experiments.resnet.network import TARGET_BITS, load_resnet, multiply_adds
 from experiments.resnet.onnx import CHECKED, export_resnet
 from experiments.resnet.train import ResnetTask, ResnetTraining
@@ -178,7 +179,7 @@ class MeasureStep:
 
     def run(self) -> Tested:
         is_value = kind_of(self.net) is Kind.FOLDED
-        found = json.loads(json.dumps(judge(self.net, self.valid, self.positions)))
+        found = json.loads(json.dumps(judge(self.net, self.valid, self.positions).as_json()))
         d1 = measure_d1(self.net, self.yardstick) if is_value and self.yardstick else None
         return Tested(
             _of(Report, found, self.net),
@@ -233,7 +234,7 @@ def size_of_network(network: EvalNetwork) -> Size:
     parts = [network.rows, network.bias, *(part for layer in network.layers for part in (layer.weight, layer.bias))]
     return Size(
         network.feature_set.name,
-        (network.width, network.perspectives, *(len(layer.bias) for layer in network.layers)),
+        (network.width, network.perspectives, *(layer.bias.shape[-1] for layer in network.layers)),
         sum(part.nbytes for part in parts),
         sum(layer.weight.size for layer in network.layers),
     )

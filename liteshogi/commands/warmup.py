@@ -1,4 +1,4 @@
-"""`liteshogi warmup`: the engines compiled ahead, for installers."""
+"""`liteshogi warmup`: compile the engines ahead of their first start."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from importlib.util import find_spec
 
 from liteshogi.commands.arguments import Json
 from search.compiling.jit import CACHE_DIRECTORY
-from search.warmup import remove_unused, warm_up, warm_up_puct
+from search.warmup import remove_unused, warm_up
 
 
 @dataclass(frozen=True)
 class Command:
-    """Compile the engines ahead, so that their first start in a GUI is as quick as every other.
+    """Compile the engines ahead, so that the first start in a GUI is fast.
 
-    The PUCT player is compiled where there is onnxruntime, without which it cannot play.
+    PUCT is compiled only if onnxruntime is installed, which it requires. Compiled code that was not used for a month is
+    deleted.
     """
 
     json: Json = False
 
     def run(self) -> None:
-        seconds, puct = warm_up(), find_spec("onnxruntime") is not None
-        if puct:
-            seconds += warm_up_puct()
+        puct = find_spec("onnxruntime") is not None
+        seconds = warm_up(puct)
         removed = remove_unused()
         if self.json:
             figures = {"seconds": round(seconds, 3), "directory": str(CACHE_DIRECTORY), "removed": removed}
             print(json.dumps(figures | {"puct": puct}))
         else:
-            with_puct = "" if puct else " (without that of the PUCT player, which needs onnxruntime)"
+            with_puct = "" if puct else " (without PUCT, which requires onnxruntime)"
             print(f"compiled code ready in {seconds:.1f} s: {CACHE_DIRECTORY}{with_puct}")

@@ -80,17 +80,17 @@ def identify_classic(
     `named`: YaneuraOu's name, for a file whose text and hashes settle nothing. Raises ValueError if nothing fits, and
     OptionError for a wrong name or a missing one.
     """
-    said = None if _OTHER_ARITHMETIC.search(words) else architecture_of_text(words)
     if named is not None:
-        found = parse_named(named)
+        found, said = parse_named(named), _said_or_none(words)
         if found.sfnn:
             raise OptionError(f"`{FIELD}` {found}: the file is no SFNN: its weights are not compressed", FIELD)
         if found.body_size != body_size:
             problem = f"expected {found.body_size:,} bytes after the text, found {body_size:,}"
             raise OptionError(f"`{FIELD}` {found}: {problem}{_listing(_classic_of_size(body_size))}", FIELD)
-        if said is not None and said.body_size == body_size and said != found:
+        if said is not None and not said.sfnn and said.body_size == body_size and said != found:
             raise OptionError(f"`{FIELD}` {found}: the file's text and size are those of {said}", FIELD)
         return found
+    said = None if _OTHER_ARITHMETIC.search(words) else architecture_of_text(words)
     if said is not None and said.body_size == body_size:
         return said
     if not _OTHER_ARITHMETIC.search(words):
@@ -194,8 +194,14 @@ def identify_sfnn(words: str, sizes: Sizes, named: str | None = None) -> Archite
             raise OptionError(f"`{FIELD}` {found}: the file is an SFNN: its weights are compressed by LEB128", FIELD)
         if problem := sizes.problem(found):
             raise OptionError(f"`{FIELD}` {found}: {problem}{_listing(_sfnn_of_size(sizes))}", FIELD)
-        said = _said_sfnn(words)
-        if said is not None and not sizes.problem(said) and said != found and not _was_renamed(said, found):
+        said = _said_or_none(words)
+        if (
+            said is not None
+            and said.sfnn
+            and not sizes.problem(said)
+            and said != found
+            and not _was_renamed(said, found)
+        ):
             raise OptionError(f"`{FIELD}` {found}: the file's text and sizes are those of {said}", FIELD)
         return found
     said = architecture_of_text(words)
@@ -208,7 +214,7 @@ def identify_sfnn(words: str, sizes: Sizes, named: str | None = None) -> Archite
     raise OptionError(f"unknown architecture: found {quote}{fitting}; name it (`{FIELD}`)", FIELD)
 
 
-def _said_sfnn(words: str) -> Architecture | None:
+def _said_or_none(words: str) -> Architecture | None:
     try:
         return architecture_of_text(words)
     except ValueError:

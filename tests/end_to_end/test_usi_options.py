@@ -7,6 +7,7 @@ import re
 import pytest
 
 from search.score import score_of_rate
+from tests.yaneuraou_networks import network_bytes
 
 # White's cornered king has one move, and black has shuffled with it: that move repeats the position.
 CORNERED = "sfen 8k/9/9/9/9/9/9/K8/1R5R1 w - 1 moves 1a1b 9h9g 1b1a 9g9h"
@@ -86,6 +87,25 @@ def test_the_scale_of_an_nn_bin_is_an_option(protocol, nnue_content, tmp_path):
     protocol.send("setoption name FV_SCALE value 16").settle()
     assert engine.network.output_divisor == 16
     assert "outside 1 to 128" in "".join(protocol.send("setoption name FV_SCALE value 0").settle())
+
+
+def test_the_architecture_of_an_nn_bin_is_an_option(protocol, tmp_path):
+    content, path = network_bytes("SFNN_kp_64_7_32_hand64_k3k3"), tmp_path / "nn.bin"
+    text = int.from_bytes(content[8:12], "little")
+    path.write_bytes(content[:8] + bytes(4) + content[12 + text :])  # without its text
+    engine = protocol.usi._engine
+    said = "".join(protocol.send(f"setoption name EvalFile value {path}").settle())
+    assert "unknown architecture" in said
+    assert "SFNN_kp_64_7_32_hand64z_k3k3" in said
+    assert "name it (EvalArchitecture)" in said
+    for token in ("hand64", "hand64z"):
+        protocol.send(f"setoption name EvalArchitecture value SFNN_kp_64_7_32_{token}_k3k3").settle()
+        assert engine.network.stacks.tokens == (token, "k3k3")
+        assert protocol.send("position startpos", "go depth 2").bestmove() != "resign"
+    said = "".join(protocol.send("setoption name EvalArchitecture value SFNN_kp_64_7_32_k4k4").settle())
+    assert "unknown part 'k4k4'" in said
+    assert engine.network.stacks.tokens == ("hand64z", "k3k3")
+    protocol.send("setoption name EvalFile value default", "setoption name EvalArchitecture value auto").settle()
 
 
 def test_sixty_four_threads(protocol):

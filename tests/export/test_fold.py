@@ -130,7 +130,7 @@ def test_the_verb(make_net, tmp_path: Path, positions: Sample, capsys: pytest.Ca
 
 
 def test_nothing_is_written_where_nothing_can_be_folded(make_net, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="`positions` 0"):
         fold_file(tmp_path / "none", tmp_path / "out.safetensors", positions=0)
     for scale in (0.0, -600.0, math.nan, math.inf):
         with pytest.raises(ValueError, match=f"`cp_per_logit` {scale}: "):

@@ -185,32 +185,53 @@ def read_results(path: Path) -> object:
     return len(Results.read(path.parent).all(NetResult))
 
 
+def read_run(path: Path) -> object:
+    """The record of a run."""
+    from lite.run_folder import find_run
+
+    record = find_run(path.parent)
+    return record is not None and len(record.provenance())
+
+
+def _record(folder: Path, verb: str, **fields: object) -> None:
+    """Write the record of a run beside its results."""
+    (folder / "run.json").write_text(json.dumps(seeds.RECORD | {"verb": verb} | fields))
+
+
 def read_ledger(path: Path) -> object:
-    """Of a data folder; what it takes it can go on from."""
-    from experiments.jobs.ledger import Ledger, read_entries, read_stops
+    """The jobs of a folder of shards, which takes another one."""
+    from experiments.jobs.ledger import LandedJob, Ledger, read_stops
+    from lite.run_folder import RunPlan, RunWriter
 
-    ledger = Ledger(path)
-    ledger.enter(1 << 40, 1 << 40, 0, 1, {"games": 1})
-    ledger.close()
-    return len(list(read_entries(path))), len(read_stops(path))
-
-
-def read_loop_ledger(path: Path) -> object:
-    from experiments.loop.stages import Ledger
-
-    ledger = Ledger(path)
-    ledger.once(1 << 40, "more", dict)
-    return len(Ledger(path).stages)
+    _record(path.parent, "toy")
+    with RunWriter(path.parent, RunPlan("toy")) as run:
+        Ledger(run).enter(LandedJob(job=1 << 40, shard=1 << 40, start=0, stop=1, counts={"games": 1}))
+    return len(read_stops(path.parent))
 
 
-def read_judge_ledger(path: Path) -> object:
-    from experiments.judge.answers import Ledger
+def read_stages(path: Path) -> object:
+    """The stages of a loop, which takes another one."""
+    from experiments.loop.stages import Stage, Stages
+    from lite.run_folder import RunPlan, RunWriter
 
-    return len(Ledger(path, {"engine": "a"}))
+    _record(path.parent, "loop")
+    with RunWriter(path.parent, RunPlan("loop")) as run:
+        stages = Stages(list(run.lines(Stage)), run)
+        stages.once(1 << 40, "more", dict)
+    return len(stages.done)
+
+
+def read_answers_of_judge(path: Path) -> object:
+    from experiments.judge.answers import VERB, Answers
+
+    _record(path.parent, VERB, conditions={"judge": {"engine": "a"}})
+    answers = Answers(path.parent, {"engine": "a"})
+    answers.close()
+    return len(answers)
 
 
 def read_pairs(path: Path) -> object:
-    """Games of a match as KIF, by its ledger."""
+    """Games of a match as KIF, by its results."""
     from experiments.matches.pair_kif import write_pairs
 
     shutil.copy(seeds.SAMPLE, path.with_name("shard_00000.hcpe3"))
@@ -221,26 +242,30 @@ def read_pairs(path: Path) -> object:
 def read_log(path: Path) -> object:
     from lite.training.log import read_log
 
-    return len(read_log(path))
+    return len(read_log(path.parent))
 
 
 def read_description(path: Path) -> object:
-    from lite.datasets.description import read_description
+    """The provenance of data made before version 0.1.0."""
+    from lite.datasets.description import describe_source
 
-    return sorted(read_description(path.parent) or ())
+    return sorted(describe_source(path.parent) or ())
 
 
 def read_worst(path: Path) -> object:
+    from experiments.judge.losses import VERB
     from experiments.judge.refutations import read_worst
 
-    return len(read_worst(path))
+    _record(path.parent, VERB)
+    return len(read_worst(path.parent))
 
 
 def read_report(path: Path) -> object:
-    """A file that a report tells of."""
+    """A match that a report shows."""
     from experiments.report.report import Report, write_report
 
-    return len(write_report(Report((path,), path.with_name("report.html"), overwrite=True))["charts"])
+    (path.parent / "run.json").write_text(json.dumps(seeds.MATCH))
+    return len(write_report(Report((path.parent,), path.with_name("report.html"), overwrite=True)).charts)
 
 
 def _text(path: Path) -> str:
@@ -255,7 +280,7 @@ def _lines(read: Callable[[Path], object], name: str, *examples: Any) -> Reader:
     return Reader(read, name, lambda: ["".join(json.dumps(one) + "\n" for one in examples).encode()])
 
 
-_JOB = {"job": 0, "shard": 0, "start": 0, "stop": 3000, "counts": {"games": 2, "seconds": 0.5}}
+_JOB = {"kind": "job", "job": 0, "shard": 0, "start": 0, "stop": 3000, "counts": {"games": 2, "seconds": 0.5}}
 _TYPED = Reader(read_sfen, "position.txt", seeds.sfens, names_file=False)
 
 READERS: dict[str, Reader] = {
@@ -282,27 +307,21 @@ READERS: dict[str, Reader] = {
         read_plan, "plan.toml", lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/front/sweep.toml")
     ),
     "results": _lines(read_results, "results.jsonl", {"kind": "net", "name": "a", "seed": 0, "loss": 0.5}),
-    "ledger": _lines(read_ledger, "ledger.jsonl", _JOB, _JOB | {"job": 1, "start": 3000, "stop": 4000}),
-    "loop-ledger": _json(
-        read_loop_ledger,
-        "ledger.json",
-        {
-            "format": "liteshogi loop",
-            "version": 1,
-            "stages": [{"generation": 1, "stage": "play", "seconds": 1.5, "figures": {"games": 10}}],
-        },
+    "run": _json(read_run, "run.json", seeds.MATCH),
+    "ledger": _lines(read_ledger, "results.jsonl", _JOB, _JOB | {"job": 1, "start": 3000, "stop": 4000}),
+    "stages": _lines(
+        read_stages,
+        "results.jsonl",
+        {"kind": "stage", "generation": 1, "stage": "play", "seconds": 1.5, "figures": {"games": 10}},
     ),
-    "judge-ledger": _lines(
-        read_judge_ledger,
-        "judge.jsonl",
-        {"judge": {"engine": "a"}},
-        {"position": "startpos", "nodes": 100, "move": "7g7f", "score": 50},
+    "answers": _lines(
+        read_answers_of_judge,
+        "results.jsonl",
+        {"kind": "answer", "position": "startpos", "nodes": 100, "move": "7g7f", "score": 50},
     ),
-    "pairs": _lines(read_pairs, "ledger.jsonl", _JOB | {"stop": seeds.FIRST_GAMES}),
-    "log": _lines(read_log, "log.jsonl", {"kind": "train", "step": 10, "loss": 0.5}, {"kind": "valid", "step": 10}),
+    "pairs": _lines(read_pairs, "results.jsonl", _JOB | {"stop": seeds.FIRST_GAMES}),
+    "log": _lines(read_log, "results.jsonl", {"kind": "started", "step": 10, "cp_per_logit": 600.0}, {"kind": "epoch"}),
     "description": _json(read_description, "description.json", seeds.DESCRIPTION),
-    "worst": _json(read_worst, "losses.json", {"worst": [seeds.LOSS]}),
-    "report": Reader(
-        read_report, "compare.json", lambda: seeds.files("docs/compare/squeeze.json"), names_file=False
-    ),  # a run's name stands for its file
+    "worst": _lines(read_worst, "results.jsonl", seeds.LOSS),
+    "report": _lines(read_report, "results.jsonl", *(_JOB | {"job": job, "counts": seeds.PAIR} for job in range(4))),
 }

@@ -1,4 +1,4 @@
-"""A run whose files hold what nobody expects is told of, or refused in words."""
+"""A run whose files hold unexpected values is shown, or refused with its name."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from experiments.report.verify import verify
 from tests.fuzz.exchange import files
 from tests.fuzz.reader import check_complaint
 
-KINDS = ("match", "training", "loop", "judgement", "sweep", "league")
+KINDS = ("match", "loop", "judgement", "league", "tuning")
 
 
-def complaint(tell: Callable[[Sequence[Path]], object], run: Path) -> str:
-    """What is said of a run; its name where there is nothing to complain of."""
+def complaint(read: Callable[[Sequence[Path]], object], run: Path) -> str:
+    """The error of reading a run; the run's name where there is none."""
     try:
-        tell([run])
+        read([run])
     except (ValueError, OSError) as error:
         check_complaint(error, None)
         return str(error)
@@ -26,24 +26,24 @@ def complaint(tell: Callable[[Sequence[Path]], object], run: Path) -> str:
 
 
 def exchange(run: Path, every: int) -> None:
-    """Exchange values and names of each of its files, one of so many exchanges."""
-    for path in [run] if run.is_file() else sorted(run.rglob("*.json*")):
+    """Exchange values and names of each of the run's files, one of so many exchanges."""
+    for path in sorted(run.rglob("*.json*")):
         whole = path.read_bytes()
         lines = b"\n".join(line for line in whole.splitlines() if line.endswith(b"}"))  # the last may be torn
         for made in files(path.name, lines if path.suffix == ".jsonl" else whole, every):
             path.write_bytes(made)
-            for tell in (lambda runs: read_sections(find_runs(runs)), verify):
-                assert run.name in complaint(tell, run)
+            for read in (lambda runs: read_sections(find_runs(runs)), verify):
+                assert run.name in complaint(read, run)
         path.write_bytes(whole)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_some_exchanged_values_are_told_of_or_refused_in_words(kind: str, request: pytest.FixtureRequest) -> None:
+def test_some_exchanged_values_are_shown_or_refused(kind: str, request: pytest.FixtureRequest) -> None:
     exchange(request.getfixturevalue(kind), 509)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_exchanged_values_are_told_of_or_refused_in_words(kind: str, request: pytest.FixtureRequest) -> None:
+def test_all_exchanged_values_are_shown_or_refused(kind: str, request: pytest.FixtureRequest) -> None:
     exchange(request.getfixturevalue(kind), 1)

@@ -13,7 +13,7 @@ from lite.datasets.description import OLDER, describe_source, describe_sources, 
 from lite.datasets.stat import describe
 from lite.networks.lite_value import LiteConfig
 from lite.run_folder import FORMAT, RECORD
-from lite.training.checkpoint import load_state
+from lite.training.checkpoint import load_model
 from lite.training.options import ValueTraining
 from lite.training.train import train_value
 from liteshogi.commands.stat import as_text
@@ -158,7 +158,7 @@ def test_a_training_keeps_the_descriptions_of_folders_of_one_name(tmp_path, samp
         (folder / "shard_00000.hcpe3").write_bytes(sample_bytes[number])
     data = (tmp_path / "jan" / "games", tmp_path / "feb" / "games")
     train_value(ValueTraining(data, tmp_path / "run", network=LiteConfig((4, 2, 8)), batch_size=16, max_steps=1))
-    told = load_state(tmp_path / "run" / "state.safetensors")[1]["descriptions"]
+    told = load_model(tmp_path / "run")[1]["descriptions"]
     assert {name: one["seconds"] for name, one in told.items()} == {"jan/games": 0.0, "feb/games": 1.0}
 
 
@@ -185,6 +185,6 @@ def test_a_folder_of_many_shards_is_data(folder, words):
     if words[0] == "stat":
         assert json.loads(done.stdout)["descriptions"] == {"made": WHOLE}
     if words[0] == "train":
-        _, state = load_state(folder.parent / "run" / "state.safetensors")
-        assert state["data"] == ["made"]
-        assert state["descriptions"] == {"made": WHOLE}
+        _, training = load_model(folder.parent / "run")
+        assert training["data"] == ["made"]
+        assert training["descriptions"] == {"made": WHOLE}

@@ -25,7 +25,7 @@ from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import load_model, save_model
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
-from lite.training.train import ValueRun as Run
+from lite.training.train import train_value
 from search.evaluation.feature_sets import feature_set
 from search.rules.shogi import EMPTY, KINDS, KING
 
@@ -181,10 +181,10 @@ def test_a_cut_and_resumed_run_ends_with_the_same_bits(sample_games: Path, tmp_p
         epochs=1,
         batch_size=1024,
     )
-    Run(options).train()
+    train_value(options)
     cut = dataclasses.replace(options, output=tmp_path / "cut", max_steps=7)
-    Run(cut).train()
-    Run(dataclasses.replace(cut, max_steps=None, resume=True)).train()
+    train_value(cut)
+    train_value(dataclasses.replace(cut, max_steps=None, resume=True))
     whole, resumed = (load_model(tmp_path / name)[0].state_dict() for name in ("whole", "cut"))
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
     assert float((whole["table"] - made("k_p").table.detach()).abs().max()) > 0

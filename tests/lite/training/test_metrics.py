@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lite.records.formats import NO_GAME
-from lite.training.metrics import Metrics, calibrate, log_losses, material, require_games, summarise
+from lite.training.metrics import (
+    Metrics,
+    calibrate,
+    clustered_error,
+    games_of,
+    log_losses,
+    material,
+    summarise,
+)
 from lite.training.targets import blend, fit_cp_per_logit, win_rate
 from liteshogi.commands.test import as_text
 
@@ -64,7 +71,7 @@ def test_scores_that_say_nothing_are_refused():
 def test_scores_that_foretell_each_result_are_refused(size):
     """No scale is best: of scores of 3,000 the curvature vanishes before the slope is beyond all scales."""
     score = np.array([size, -size] * 9, np.int16)
-    with pytest.raises(ValueError, match="each score foretells its result"):
+    with pytest.raises(ValueError, match="every score predicts its result"):
         fit_cp_per_logit(score, (score > 0).astype(np.float32))
 
 
@@ -81,19 +88,19 @@ def test_figures_by_hand():
     logits = np.array([2.0, -1.0, 0.0, -3.0, 0.0], np.float32)
     result = np.array([1.0, 1.0, 0.5, 0.0, 1.0], np.float32)
     figures = summarise(logits, result)
-    assert figures["positions"] == 5
-    assert figures["accuracy"] == pytest.approx(3 / 4)  # the draw left out: right, wrong, right, right
-    assert figures["accuracy_draw_as_win"] == pytest.approx(4 / 5)  # a draw is a win, and logit 0 predicts one
+    assert figures.positions == 5
+    assert figures.accuracy == pytest.approx(3 / 4)  # the draw left out: right, wrong, right, right
+    assert figures.accuracy_draw_as_win == pytest.approx(4 / 5)  # a draw is a win, and logit 0 predicts one
     losses = [math.log(1 + math.exp(-2)), math.log(1 + math.exp(1)), math.log(2), math.log(1 + math.exp(-3))]
     losses.append(math.log(2))
-    assert figures["log_loss"] == pytest.approx(sum(losses) / 5)
+    assert figures.log_loss == pytest.approx(sum(losses) / 5)
     rates = [1 / (1 + math.exp(-x)) for x in logits.tolist()]
-    assert figures["brier"] == pytest.approx(((rates[0] - 1) ** 2 + (rates[1] - 1) ** 2 + 0 + rates[3] ** 2 + 0.25) / 5)
+    assert figures.brier == pytest.approx(((rates[0] - 1) ** 2 + (rates[1] - 1) ** 2 + 0 + rates[3] ** 2 + 0.25) / 5)
 
 
 def test_nothing_to_stand_on():
-    assert summarise(np.zeros(0), np.zeros(0))["accuracy"] is None
-    assert summarise(np.ones(2), np.full(2, 0.5))["accuracy"] is None
+    assert summarise(np.zeros(0), np.zeros(0)).accuracy is None
+    assert summarise(np.ones(2), np.full(2, 0.5)).accuracy is None
     with pytest.raises(ValueError, match="no positions"):
         Metrics().report()
 
@@ -111,9 +118,9 @@ def test_calibration_bins():
     logits = np.log(np.array([0.05, 0.05, 0.95, 0.95]) / np.array([0.95, 0.95, 0.05, 0.05]))
     logits = np.append(logits, 50)  # a rate of exactly 1
     bins = calibrate(logits, np.array([0, 1, 1, 1.0, 0]))
-    assert [b["positions"] for b in bins] == [2, 3]
-    assert [b["actual"] for b in bins] == [0.5, pytest.approx(2 / 3)]
-    assert [round(b["predicted"], 6) for b in bins] == [0.05, round(2.9 / 3, 6)]
+    assert [b.positions for b in bins] == [2, 3]
+    assert [b.actual for b in bins] == [0.5, pytest.approx(2 / 3)]
+    assert [round(b.predicted, 6) for b in bins] == [0.05, round(2.9 / 3, 6)]
 
 
 def test_material_of_board_and_hand():
@@ -139,6 +146,7 @@ def test_report_puts_every_position_into_one_band_of_each_kind():
         score=rng.integers(-32000, 32001, n).astype(np.int16),
         scored=rng.random(n) < 0.8,
         kind_of_result=np.zeros(n, np.uint8),
+        turn=np.zeros(n, np.uint8),
         result=rng.choice([0, 0.5, 1], n).astype(np.float32),
         ply=rng.integers(-1, 300, n).astype(np.int16),
     )
@@ -147,8 +155,8 @@ def test_report_puts_every_position_into_one_band_of_each_kind():
     metrics.add(rng.normal(size=n), batch)
     metrics.add(rng.normal(size=n), batch)
     report = metrics.report()
-    assert report["positions"] == 2 * n
-    held = {band["band"]: band["positions"] for band in report["by_ply"] + report["by_score"]}
+    assert report.positions == 2 * n
+    held = {band.band: band.positions for band in report.by_ply + report.by_score}
     size = np.abs(batch.score.astype(int))
     for name, inside in {
         "ply 0-19": (batch.ply >= 0) & (batch.ply < 20),
@@ -158,15 +166,15 @@ def test_report_puts_every_position_into_one_band_of_each_kind():
         "no score": ~batch.scored,
     }.items():
         assert held.get(name, 0) == 2 * inside.sum(), name
-    off = [b["positions"] * abs(b["predicted"] - b["actual"]) for b in report["calibration"]]
-    assert report["calibration_error"] == pytest.approx(sum(off) / (2 * n))
-    assert sum(band["positions"] for band in report["by_ply"]) == 2 * n
-    assert sum(band["positions"] for band in report["by_score"]) == 2 * n
-    assert sum(b["positions"] for b in report["calibration"]) == 2 * n
-    unknown = sum(band["positions"] for band in report["by_ply"] if band["band"].startswith("pieces"))
+    off = [b.positions * abs(b.predicted - b.actual) for b in report.calibration]
+    assert report.calibration_error == pytest.approx(sum(off) / (2 * n))
+    assert sum(band.positions for band in report.by_ply) == 2 * n
+    assert sum(band.positions for band in report.by_score) == 2 * n
+    assert sum(b.positions for b in report.calibration) == 2 * n
+    unknown = sum(band.positions for band in report.by_ply if band.band.startswith("pieces"))
     assert unknown == 2 * int((batch.ply < 0).sum())
-    assert report["material_accuracy"] == pytest.approx((batch.result == 1).sum() / (batch.result != 0.5).sum())
-    assert "log loss" in as_text(report)
+    assert report.material_accuracy == pytest.approx((batch.result == 1).sum() / (batch.result != 0.5).sum())
+    assert "log loss" in as_text(report.as_json())
 
 
 def test_even_material_is_right_half_of_the_time():
@@ -176,13 +184,14 @@ def test_even_material_is_right_half_of_the_time():
         score=np.zeros(2, np.int16),
         scored=np.ones(2, bool),
         kind_of_result=np.zeros(2, np.uint8),
+        turn=np.zeros(2, np.uint8),
         result=np.ones(2, np.float32),
         ply=np.zeros(2, np.int16),
     )
     batch.pieces[0, 0] = 5  # ahead in one
     metrics = Metrics()
     metrics.add(np.zeros(2), batch)
-    assert metrics.report()["material_accuracy"] == 0.75
+    assert metrics.report().material_accuracy == 0.75
 
 
 def test_positions_without_a_game_are_passed_over():
@@ -193,22 +202,48 @@ def test_positions_without_a_game_are_passed_over():
         score=np.zeros(3, np.int16),
         scored=np.ones(3, bool),
         kind_of_result=np.array([0, NO_GAME, 0], np.uint8),
+        turn=np.zeros(3, np.uint8),
         ply=np.zeros(3, np.int16),
     )
     metrics = Metrics()
     metrics.add(np.array([1, 1, 1.0]), batch)
-    assert metrics.report()["positions"] == 2
+    assert metrics.report().positions == 2
     batch.kind_of_result[:] = NO_GAME
     metrics = Metrics()
     metrics.add(np.array([1, 1, 1.0]), batch)
     report = metrics.report()
-    assert report["positions"] == 0
-    assert report["accuracy"] is report["log_loss"] is report["calibration_error"] is None
-    with pytest.raises(ValueError, match="made: no game stands behind any"):
-        require_games(report, (Path("made"),))
+    assert report.positions == 0
+    assert report.accuracy is report.log_loss is report.calibration_error is None
+    assert report.games is report.accuracy_error is None
 
 
 def test_where_no_game_stands_behind_it_a_score_stands_alone():
     target = blend(np.full(2, 0.5), np.full(2, 600, np.int16), np.ones(2, bool), 0.25, 600, np.array([True, False]))
     alone = 1 / (1 + math.exp(-1))
     np.testing.assert_allclose(target, [0.75 * 0.5 + 0.25 * alone, alone], rtol=1e-6)
+
+
+def test_games_begin_where_the_ply_falls_or_the_result_changes():
+    ply = np.array([0, 1, 3, 0, 2, 5, 6, 8])
+    black_result = np.array([1, 1, 1, 1, 1, 0, 0, 0.5])
+    assert games_of(ply, black_result).tolist() == [0, 0, 0, 1, 1, 2, 2, 3]
+    assert games_of(np.array([0, -1]), np.ones(2)) is None
+    assert games_of(np.zeros(0), np.zeros(0)) is None
+
+
+def test_the_error_of_the_accuracy_counts_games():
+    """Positions of one game that are right or wrong together are one observation."""
+    rng = np.random.default_rng(0)
+    hits = rng.random(400) < 0.6
+    alone = clustered_error(hits, np.arange(400))
+    assert alone == pytest.approx(hits.std(ddof=1) / 20)
+    together = clustered_error(np.repeat(hits, 25), np.repeat(np.arange(400), 25))
+    assert together == pytest.approx(alone)
+    assert clustered_error(hits, np.zeros(400, int)) is None
+    sizes = rng.integers(1, 60, 400)
+    games = np.repeat(np.arange(400), sizes)
+    rates = rng.random(400)
+    means = [(rng.random(len(games)) < rates[games]).mean() for _ in range(200)]
+    found = clustered_error(rng.random(len(games)) < rates[games], games)
+    assert found is not None
+    assert np.std(means) < found < 0.05  # the rates of the games vary, too

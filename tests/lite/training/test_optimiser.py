@@ -10,6 +10,7 @@ import torch
 
 from lite.networks.lite_value import LiteValueNetwork
 from lite.training.optimiser import OptimiserConfig, WeightAverage, make_optimiser, rate_at
+from search.system.options import OptionError
 from tests.lite.training.conftest import value_run
 
 
@@ -26,7 +27,7 @@ from tests.lite.training.conftest import value_run
 )
 def test_senseless_optimisers_are_refused(name, bad):
     for value in bad:
-        with pytest.raises(ValueError, match=f"--{name.replace('_', '-')} {value}: "):
+        with pytest.raises(OptionError, match=f"`{name}` {value}: "):
             OptimiserConfig(**{name: value}).check()
     OptimiserConfig(**{name: 0.5}, average="swa" if name == "swa_start" else "ema").check()
 
@@ -40,16 +41,16 @@ def test_choices_are_those_that_there_are(name, bad):
 @pytest.mark.parametrize(
     ("without_effect", "words", "remedy"),
     [
-        ({"schedule": "steps", "warm_up": 0.03}, "--warm-up 0.03: the schedule is steps", {"schedule": "one_cycle"}),
-        ({"optimiser": "source", "warm_up": 0.1}, "--warm-up 0.1: the schedule is steps", {"schedule": "cosine"}),
-        ({"average": "swa", "ema_decay": 0.9}, "--ema-decay 0.9: the average is swa", {"average": "ema"}),
-        ({"swa_start": 0.5}, "--swa-start 0.5: the average is ema", {"average": "swa"}),
-        ({"average": "none", "swa_start": 0.5}, "--swa-start 0.5: the average is none", {"average": "swa"}),
+        ({"schedule": "steps", "warm_up": 0.03}, "`warm_up` 0.03: has no effect", {"schedule": "one_cycle"}),
+        ({"optimiser": "source", "warm_up": 0.1}, "`warm_up` 0.1: has no effect", {"schedule": "cosine"}),
+        ({"average": "swa", "ema_decay": 0.9}, "`ema_decay` 0.9: has no effect", {"average": "ema"}),
+        ({"swa_start": 0.5}, "`swa_start` 0.5: has no effect", {"average": "swa"}),
+        ({"average": "none", "swa_start": 0.5}, "`swa_start` 0.5: has no effect", {"average": "swa"}),
     ],
 )
 def test_options_of_another_schedule_or_average_are_refused(without_effect, words, remedy):
     config = OptimiserConfig(**without_effect)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(OptionError, match=words):
         config.check()
     dataclasses.replace(config, **remedy).check()
 

@@ -60,7 +60,7 @@ def test_what_is_refused_while_it_is_read_is_told_once(options, records, tmp_pat
     bad.write_bytes(bytes(raw) + b"rest")
     train_value(options(bad, tmp_path / "run", max_steps=steps))
     said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("left out")]
-    end, king = len(raw) // 38 + 1, "a king off the board, missing, or two on a square"
+    end, king = len(raw) // 38 + 1, "a missing king, a king off the board, or both kings on one square"
     assert said == [
         f"left out: {bad} record {end}: the file ends inside it",
         f"left out: {end:,} records read, 3 refused (2 {king}, 1 the file ends inside it); first: {bad} record {end}: "
@@ -74,7 +74,7 @@ def test_what_is_refused_of_held_out_records_is_told_once(options, records, tmp_
     bad.write_bytes(raw)
     train_value(options(records, tmp_path / "run", valid=(bad,), epochs=2))
     said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("left out")]
-    king = "a king off the board, missing, or two on a square"
+    king = "a missing king, a king off the board, or both kings on one square"
     assert said == [f"left out: {len(raw) // 38:,} records read, 1 refused (1 {king}); first: {bad} record 4: {king}"]
 
 

@@ -7,8 +7,6 @@ import hashlib
 import json
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -27,14 +25,14 @@ from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.records.formats import hcpe_dtype
+from lite.run_folder import read_run
 from lite.training import memory
 from lite.training.checkpoint import STATE, load_model, load_state, read_tensors, write_tensors
-from lite.training.folder import RunFolder
-from lite.training.log import EpochTest, lines_of, read_log
+from lite.training.log import EpochTest, Steps, lines_of, read_log
 from lite.training.optimiser import OptimiserConfig, highest_rate, rate_at
-from lite.training.run import Run
+from lite.training.run import Outcome, Run
 from lite.training.testing import judge_net
-from lite.training.train import train_value
+from lite.training.train import ValueTask, train_value
 from search.system.options import OptionError
 from tests.lite.training.conftest import value_run
 
@@ -95,14 +93,17 @@ def test_the_best_epoch_is_kept_beside_the_last(options, records, held_out, tmp_
     )
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_the_best_on_other_games_is_forgotten(options, records, held_out, tmp_path, monkeypatch, capfd, told):
-    """The games that come later give larger losses. Older states do not tell what was held out."""
+def test_the_best_on_other_games_is_forgotten(options, records, held_out, tmp_path, monkeypatch, capfd):
+    """The games that come later give larger losses."""
     other = tmp_path / "other.hcpe"
     other.write_bytes(held_out.read_bytes()[hcpe_dtype.itemsize :])
     loss = {held_out: 0.1, other: 0.5}
-    monkeypatch.setattr(ValueRun, "test", lambda self: {"loss": loss[self.options.valid[0]], "accuracy": 0.5})
-    monkeypatch.setattr(ValueRun, "in_short", lambda self, figures: "")
+    test = ValueTask.test
+
+    def graded(self, *arguments):
+        return dataclasses.replace(test(self, *arguments), loss=loss[self.options.valid[0]])
+
+    monkeypatch.setattr(ValueTask, "test", graded)
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=5, max_steps=11, resume=True)
     train_value(dataclasses.replace(run, resume=False))
     train_value(dataclasses.replace(run, valid=()))  # is compared with later epochs
@@ -112,13 +113,9 @@ def test_the_best_on_other_games_is_forgotten(options, records, held_out, tmp_pa
     train_value(dataclasses.replace(run, valid=(renamed,)))
     assert load_model(run.output / "best.safetensors")[1]["step"] == 11
     assert "other held-out games" not in capfd.readouterr().err
-    if not told:
-        state, described = read_tensors(run.output / "state.safetensors", STATE)
-        del described["held_out"]
-        write_tensors(run.output / "state.safetensors", STATE, state, described)
     train_value(dataclasses.replace(run, valid=(other,)))
-    assert load_model(run.output / "best.safetensors")[1]["step"] == (44 if told else 11)
-    assert ("best.safetensors: the best on other held-out games than these" in capfd.readouterr().err) == told
+    assert load_model(run.output / "best.safetensors")[1]["step"] == 44
+    assert "best.safetensors: the best on other held-out games than these" in capfd.readouterr().err
 
 
 def test_held_out_figures_are_of_the_network_that_they_stand_with(options, records, held_out, tmp_path, capfd):
@@ -126,34 +123,24 @@ def test_held_out_figures_are_of_the_network_that_they_stand_with(options, recor
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=1, batch_size=16)
     tested = train_value(run)
     kept = load_model(run.output)[1]["valid"]
-    assert kept["step"] == tested["step"] == 90
-    assert kept["loss"] == tested["loss"]
+    assert tested.tested is not None
+    assert kept["step"] == tested.step == 90
+    assert kept["loss"] == tested.tested.loss
     again = dataclasses.replace(run, resume=True)
     assert train_value(again) == train_value(dataclasses.replace(again, valid=())) == tested
     other = tmp_path / "other.hcpe"
     other.write_bytes(held_out.read_bytes()[hcpe_dtype.itemsize :])
-    assert train_value(dataclasses.replace(again, valid=(other,))) == {"step": 90, "steps": 90}
+    assert train_value(dataclasses.replace(again, valid=(other,))) == Outcome(90, 90, None)
     more = dataclasses.replace(again, epochs=4, max_steps=95)
-    assert train_value(more) == {"step": 185, "steps": 360}
+    assert train_value(more) == Outcome(185, 360, None)
     assert load_model(run.output)[1]["valid"] == {}
     capfd.readouterr()
-    assert train_value(dataclasses.replace(more, valid=(), max_steps=None, keep_epochs=True)) == {
-        "step": 360,
-        "steps": 360,
-    }
+    assert train_value(dataclasses.replace(more, valid=(), max_steps=None, keep_epochs=True)) == Outcome(360, 360, None)
     for name in ("network", "epoch-3"):
         assert load_model(run.output / f"{name}.safetensors")[1]["valid"] == {}
     said = capfd.readouterr().err
     assert "the last epoch: not tested on them\n" in said
     assert "held-out accuracy" not in said
-
-
-def test_figures_without_their_step_are_no_network_s(options, records, held_out, tmp_path):
-    """Older states kept them with later networks, too."""
-    run = options(records, tmp_path / "run", valid=(held_out,))
-    valid = train_value(run)
-    change_state(run.output, valid={name: value for name, value in valid.items() if name != "step"})
-    assert train_value(dataclasses.replace(run, resume=True)) == {"step": 33, "steps": 33}
 
 
 @pytest.mark.parametrize("beside", ["", "games.csa", "old/b.hcpe"])
@@ -166,9 +153,12 @@ def test_what_a_run_was_made_from_is_what_it_has_read(options, records, tmp_path
         (folder / beside).write_bytes(b"other")
     run = options(folder, tmp_path / "run", max_steps=1)
     train_value(run)
-    (told,) = json.loads((run.output / "made.json").read_text())["data"]
-    assert (told["path"], told["files"], told["bytes"]) == (str(folder), 1, file.stat().st_size)
-    assert told["sha256"] == hashlib.sha256(sha256_of(file).encode()).hexdigest() == digest_of(folder)
+    record = read_run(run.output)
+    (source,) = record.sources
+    assert (source.role, source.name, source.files, source.bytes) == ("data", "data", 1, file.stat().st_size)
+    assert record.files == {str(folder): source.sha256}
+    assert record.products == {"network.safetensors": sha256_of(run.output / "network.safetensors")}
+    assert source.sha256 == hashlib.sha256(sha256_of(file).encode()).hexdigest() == digest_of(folder)
 
 
 def test_every_epoch_is_kept_where_asked_for(options, records, held_out, tmp_path):
@@ -186,37 +176,62 @@ def test_every_epoch_is_kept_where_asked_for(options, records, held_out, tmp_pat
     assert not list(run.output.glob("epoch-*"))
 
 
-def test_one_run_at_a_time(options, records, tmp_path):
+def test_one_run_at_a_time(options, records, tmp_path, monkeypatch):
     run = options(records, tmp_path / "run", max_steps=2)
-    first = value_run(run)
-    with pytest.raises(ValueError, match=rf"run: another run is at work here \(process {os.getpid()}\); wait for its"):
-        train_value(run)
-    first.train()
-    second = value_run(dataclasses.replace(run, resume=True))
-    with pytest.raises(ValueError, match="another run is at work"):
-        train_value(dataclasses.replace(run, resume=True))
-    second.train()
+    steps = []
+
+    def intrude(self, batch, take=Run.take_step):
+        steps.append(self.step)
+        for other in (run, dataclasses.replace(run, resume=True)) if len(steps) == 3 else ():
+            with pytest.raises(ValueError, match=r"run: another run is at work here \(process \d+\)|holds a run"):
+                train_value(other)
+        return take(self, batch)
+
+    monkeypatch.setattr(Run, "take_step", intrude)
+    train_value(run)
+    train_value(dataclasses.replace(run, resume=True))
     with pytest.raises(OptionError, match=r"`output` .*: holds a run"):
         train_value(run)
     assert train_value(dataclasses.replace(run, resume=True)).step == 6
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
-def test_a_killed_run_holds_no_lock(tmp_path):
-    program = (
-        "import sys, time; from pathlib import Path; from lite.training.folder import RunFolder;"
-        "folder = RunFolder(Path(sys.argv[1])); folder.lock(); print('locked', flush=True); time.sleep(600)"
-    )
-    with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "locked\n"
-        with pytest.raises(ValueError, match=rf"process {other.pid}"):
-            RunFolder(tmp_path).lock()
-        other.send_signal(signal.SIGKILL)
-        other.wait()
-        folder = RunFolder(tmp_path)
-        folder.lock()
-        folder.release()
+def test_the_record_tells_how_a_run_ended(options, records, tmp_path, monkeypatch):
+    run = options(records, tmp_path / "run", max_steps=2)
+    train_value(run)
+    assert (read_run(run.output).verb, read_run(run.output).state) == ("train lite", "interrupted")
+    whole = dataclasses.replace(run, resume=True, max_steps=None, epochs=4)
+    train_value(whole)
+    record = read_run(run.output)
+    assert (record.state, record.totals) == ("done", {"step": 44, "steps": 44, "learnt": 44 * 128})
+    assert (record.goal["epochs"], record.options["batch_size"], record.options["dims"]) == (4, 128, [4, 2, 8])
+
+
+def test_a_run_of_an_older_version_is_refused(options, records, tmp_path):
+    run = options(records, tmp_path / "run", max_steps=2, overwrite=True)
+    run.output.mkdir()
+    (run.output / "made.json").write_text("{}")
+    with pytest.raises(OptionError, match=r"`output` .*run: holds a run of a version before 0\.1\.0 \(made\.json\)"):
+        train_value(run)
+
+
+def test_lines_of_lost_steps_are_not_read(options, records, tmp_path, monkeypatch):
+    """Steps behind the last saved state are taken again after a crash."""
+    run = options(records, tmp_path / "run")
+
+    def crash(self, batch, take=Run.take_step):
+        if self.step == 32:
+            raise RuntimeError("lightning")
+        return take(self, batch)
+
+    monkeypatch.setattr("lite.training.run.LOGGED_STEPS", 4)
+    monkeypatch.setattr(Run, "take_step", crash)
+    with pytest.raises(RuntimeError, match="lightning"):
+        train_value(run)
+    before = [line.step for line in lines_of(Steps, read_log(run.output))]
+    assert before == [4, 8, 11, 15, 19, 22, 26, 30]
+    monkeypatch.undo()
+    train_value(dataclasses.replace(run, resume=True))
+    assert [line.step for line in lines_of(Steps, read_log(run.output))] == [*before[:6], 33]
 
 
 def test_a_run_that_cannot_begin_leaves_nothing(options, records, tmp_path):
@@ -316,7 +331,7 @@ def test_forged_states(cut, data: st.DataObject):
     write_tensors(path, STATE, tensors, described)
     message = f"{path}: read"
     try:
-        value_run(run).folder.release()
+        value_run(run)
     except ValueError as error:
         message = str(error)
     assert message.startswith(f"{path}: ")
@@ -324,24 +339,14 @@ def test_forged_states(cut, data: st.DataObject):
 
 
 @pytest.mark.parametrize(
-    "name", ["optimiser", "reader", "step", "options", "average_count", "best", "extended", "valid", "steps"]
+    "name", ["optimiser", "reader", "step", "options", "average_count", "best", "extended", "tested", "learnt"]
 )
 def test_states_without_a_part(cut, name):
     run, path, (tensors, described) = cut
     kept = {key: value for key, value in tensors.items() if not key.startswith(f"{name}/")}
     write_tensors(path, STATE, kept, {key: value for key, value in described.items() if key != name})
-    with pytest.raises(ValueError, match=rf"state\.safetensors: cannot go on with this run: .*{name}"):
+    with pytest.raises(ValueError, match=rf"state\.safetensors: this run cannot be resumed: .*{name}"):
         value_run(run)
-
-
-@pytest.mark.parametrize("content", [b"", b"{}", b'{"made_by": 1}', b"[]", b"\xff"])
-def test_a_resumed_run_s_makers_are_read_or_their_file_is_named(cut, tmp_path, content):
-    run, path, state = cut
-    write_tensors(path, STATE, *state)
-    shutil.copytree(run.output, tmp_path / "run")
-    (tmp_path / "run" / "made.json").write_bytes(content)
-    with pytest.raises(ValueError, match=r"made\.json: does not tell what the run was made by"):
-        value_run(dataclasses.replace(run, output=tmp_path / "run"))
 
 
 def test_sizes_beyond_memory_are_refused_before_anything_is_built(options, records, tmp_path, monkeypatch):
@@ -371,8 +376,8 @@ def test_more_epochs_extend_a_run(options, records, held_out, tmp_path, capfd, a
     assert "positions/s" not in said
     assert train_value(dataclasses.replace(whole, resume=True, epochs=5)).steps == 55
     said = capfd.readouterr().err
-    assert "extended from 3 epochs to 5: the learning rate goes to where a run of that length has it now, " in said
-    assert f"{rate_at(changes['optimiser'], 33, 55):.2g} of 0.02" in said
+    rate = f"{rate_at(changes['optimiser'], 33, 55):.2g} of 0.02"
+    assert f"extended from 3 epochs to 5: the learning rate jumps to {rate}" in said
     rates = {line.step: line.rate for line in lines_of(Steps, read_log(whole.output))}
     assert rates[44] == rate_at(changes["optimiser"], 43, 55)
     # An extended run that is cut ends with the same bits, too.
@@ -411,18 +416,18 @@ def test_an_epoch_is_as_long_as_what_is_learnt_from(options, sparse, tmp_path, c
     assert train_value(run).steps == 9
     assert "500 positions, 9 steps" in capfd.readouterr().err
     small = options(sparse, tmp_path / "small", batch_size=1000)
-    assert train_value(small) == {"step": 3, "steps": 3}
+    assert train_value(small) == Outcome(3, 3, None)
 
 
 def test_a_resumed_run_keeps_the_length_of_its_epochs(options, sparse, tmp_path):
     """Another version may have counted the data otherwise; the learning rate goes on as it was begun."""
     run = options(sparse, tmp_path / "run", max_steps=4)
     train_value(run)
-    change_state(run.output, steps=39)
+    change_state(run.output, steps_per_epoch=13)
     resumed = dataclasses.replace(run, resume=True)
-    assert train_value(resumed) == {"step": 8, "steps": 39}
+    assert train_value(resumed) == Outcome(8, 39, None)
     more = dataclasses.replace(resumed, epochs=4, max_steps=None)
-    assert train_value(more) == {"step": 52, "steps": 52}
+    assert train_value(more) == Outcome(52, 52, None)
 
 
 @pytest.mark.parametrize(
@@ -447,7 +452,7 @@ def test_a_resumed_run_keeps_the_rate_that_it_began_with(options, records, tmp_p
         with pytest.raises(ValueError, match=r"begun with learning_rate 0\.02, not 0\.04; resume it with that"):
             value_run(other)
         same = dataclasses.replace(other, optimiser=OptimiserConfig(learning_rate=0.02))
-        value_run(same).folder.release()
+        value_run(same)
 
 
 def test_a_broken_tensorboard_costs_its_own_log_alone(options, records, tmp_path, monkeypatch, capfd):
@@ -470,7 +475,7 @@ def test_records_may_lie_where_no_utf8_leads(options, records, tmp_path):
     data = Path(shutil.copy(records, folder))
     train_value(options(data, tmp_path / "run", max_steps=1))
     assert train_value(options(data, tmp_path / "run", resume=True)).step == 33
-    assert json.loads((tmp_path / "run" / "made.json").read_text(encoding="utf-8"))["data"][0]["path"] == str(data)
+    assert list(read_run(tmp_path / "run").files) == [str(data)]
     with pytest.raises(ValueError, match="path must be valid UTF-8; rename"):
         train_value(options(data, folder / "run"))
     with pytest.raises(ValueError, match="path must be valid UTF-8; rename"):

@@ -30,13 +30,13 @@ def test_verb_test_prints_the_figures_of_a_checkpoint(options, records, held_out
         assert report[name] == trained["valid"][name], name
     JudgeNet(str(tmp_path / "run" / "network.safetensors"), (held_out,)).run()
     assert "accuracy" in capsys.readouterr().out
-    assert judge_net(str(tmp_path / "run"), (held_out,), 32, positions=64)["positions"] == 64
+    assert judge_net(str(tmp_path / "run"), (held_out,), 32, positions=64).report.positions == 64
     few = judge_net(str(tmp_path / "run"), (held_out,), positions=50)
-    assert few["positions"] == 50
+    assert few.report.positions == 50
     np.fromfile(held_out, hcpe_dtype)[:50].tofile(tmp_path / "few.hcpe")
     alone = judge_net(str(tmp_path / "run"), (tmp_path / "few.hcpe",))
-    assert few | {"data": 0, "records_read": 0} == alone | {"data": 0, "records_read": 0}
-    assert judge_net(str(tmp_path / "run"), (held_out,), 32, positions=10**6)["positions"] == report["positions"]
+    assert few.report == alone.report
+    assert judge_net(str(tmp_path / "run"), (held_out,), 32, positions=10**6).report.positions == report["positions"]
 
 
 def test_what_is_refused_of_records_and_yardstick_is_told(held_out, tmp_path, capsys):
@@ -46,7 +46,7 @@ def test_what_is_refused_of_records_and_yardstick_is_told(held_out, tmp_path, ca
     data.write_bytes(raw)
     yardstick.write_bytes(raw[: 38 * 9] + b"rest")
     JudgeNet("lite-16-4-32", (data,), yardstick=(yardstick,)).run()
-    king, ends = "a king off the board, missing, or two on a square", "the file ends inside it"
+    king, ends = "a missing king, a king off the board, or both kings on one square", "the file ends inside it"
     count = len(raw) // 38
     assert capsys.readouterr().err.splitlines() == [
         f"left out: {count:,} records read, 1 refused (1 {king}); first: {data} record 4: {king}",
@@ -117,7 +117,7 @@ def test_an_onnx_file_that_gives_no_numbers_is_refused(held_out, tmp_path):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8), path)
     first = int(read_all([held_out]).hands.any(1).argmax())
     assert first > 4
-    bad = rf"n\.onnx: gives \d+ of 4 positions no number, the first is position {first + 1} of"
+    bad = rf"n\.onnx: its output for \d+ of 4 positions is not finite, first for position {first + 1} of"
     with pytest.raises(ValueError, match=bad):
         judge_net(str(path), (held_out,), batch_size=4)
 

@@ -28,9 +28,9 @@ from lite.training.checkpoint import load_model, load_state
 from lite.training.log import EpochTest, Steps, lines_of, positions_learnt, read_log
 from lite.training.optimiser import OptimiserConfig
 from lite.training.progress import Progress, clock
-from lite.training.run import Run
+from lite.training.run import Outcome, Run
 from lite.training.testing import judge_net
-from lite.training.train import train_value
+from lite.training.train import ValueTask, train_value
 from search.rules.shogi import MIRRORED_SQUARE
 from search.system.options import OptionError
 from tests.lite.training.conftest import value_run
@@ -92,12 +92,16 @@ def test_a_position_without_a_game_says_nothing_of_draws(options, records, tmp_p
     """Its record holds a draw for want of a result."""
     run = value_run(options(records, tmp_path / "run", network=DenseConfig(width=8, hidden=(8,), draw=True)))
     batch = next(iter(run.data.reader))
-    loss = run.losses(batch)["draw_loss"].item()
+
+    def draw_loss() -> float:
+        return run.task.losses(run.learner.model, batch, run.learner.targets.at(batch, 0), 0)["draw_loss"].item()
+
+    loss = draw_loss()
     batch.result[::2], batch.kind_of_result[::2] = 0.5, NO_GAME
-    fewer = run.losses(batch)["draw_loss"].item()
+    fewer = draw_loss()
     assert 0 < fewer < loss
     batch.result[::2] = 1
-    assert run.losses(batch)["draw_loss"].item() == pytest.approx(fewer, abs=1e-6)
+    assert draw_loss() == pytest.approx(fewer, abs=1e-6)
 
 
 @pytest.mark.parametrize("draw", [False, True])
@@ -118,7 +122,7 @@ def test_held_out_positions_without_a_game_give_the_loss_alone(options, records,
     said = capfd.readouterr().err
     assert f"valid loss {last:.4f}\n" in said
     assert (run.output / "best.safetensors").is_file()
-    with pytest.raises(ValueError, match=r"made\.hcpe: no game stands behind any"):
+    with pytest.raises(ValueError, match=r"made\.hcpe: no position comes from a game"):
         judge_net(str(run.output), run.valid)
 
 
@@ -201,7 +205,7 @@ def test_a_scale_is_fitted_to_what_games_say(options, records, tmp_path):
     for path in (records, tmp_path / "both.hcpe"):
         run = value_run(options(path, tmp_path / path.stem, fit_scale=True))
         scales.append(run.cp_per_logit)
-        assert scales[1] == pytest.approx(scales[0])
+    assert scales[1] == pytest.approx(scales[0])
 
 
 def test_no_scale_is_fitted_without_games(options, records, tmp_path):
@@ -236,17 +240,17 @@ def test_another_run_is_not_overwritten_nor_resumed_with_other_options(options, 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"lambda_": 1.5}, "--lambda 1.5"),
-        ({"epochs": 0}, "--epochs 0"),
-        ({"threads": -1}, "--threads -1"),
-        ({"seed": -1}, "--seed -1"),
-        ({"seed": 1 << 64}, "--seed 18446744073709551616"),
+        ({"lambda_": 1.5}, "`lambda_` 1.5"),
+        ({"epochs": 0}, "`epochs` 0"),
+        ({"threads": -1}, "`threads` -1"),
+        ({"seed": -1}, "`seed` -1"),
+        ({"seed": 1 << 64}, "`seed` 18446744073709551616"),
     ],
 )
 def test_senseless_options_are_refused(options, records, tmp_path, change, words):
     with pytest.raises(ValueError, match=words):
         train_value(options(records, tmp_path / "run", **change))
-    with pytest.raises(ValueError, match="held out"):
+    with pytest.raises(OptionError, match="`valid` "):
         train_value(options(records, tmp_path / "run", valid=(records,)))
     assert not (tmp_path / "run").exists()
 
@@ -268,7 +272,7 @@ def test_what_is_held_out_is_found_in_folders_too(options, records, held_out, tm
     (tmp_path / "copy_of_a.hcpe").write_bytes(records.read_bytes())
     (tmp_path / "link.hcpe").symlink_to(tmp_path / "folder" / "a.hcpe")
     run = options(tmp_path / data, tmp_path / "run", valid=(tmp_path / valid,))
-    with pytest.raises(ValueError, match=r"a\.hcpe: both to learn from and held out"):
+    with pytest.raises(ValueError, match=r"`valid` .*a\.hcpe: is also in the data"):
         run.check()
     other = bytearray(records.read_bytes())
     other[32] ^= 1  # of as many bytes
@@ -325,7 +329,7 @@ def test_weights_are_untouched_by_a_bad_gradient(options, records, tmp_path, mon
     batch = next(iter(run.batches()))
     before = [p.detach().clone() for p in run.learner.model.parameters()]
     monkeypatch.setattr(targets, "blend", lambda result, *_: np.full(len(result), np.nan, np.float32))
-    with pytest.raises(FloatingPointError):
+    with pytest.raises(OptionError, match="stopped before the weights"):
         run.take_step(batch)
     assert all(torch.equal(a, b) for a, b in zip(before, run.learner.model.parameters(), strict=True))
     assert run.step == 0
@@ -337,7 +341,7 @@ def test_a_request_to_end_saves(options, records, tmp_path, monkeypatch, capfd, 
     run = options(records, tmp_path / "run", epochs=10000)
 
     def press() -> None:
-        while not lines_of(Steps, read_log(run.output)):
+        while not (run.output / "run.json").exists() or not lines_of(Steps, read_log(run.output)):
             time.sleep(0.01)
         os.kill(os.getpid(), getattr(signal, name))
 
@@ -368,12 +372,14 @@ def test_a_request_to_end_in_the_last_step_leaves_a_finished_run(options, record
     said = capfd.readouterr().err
     assert "network.safetensors: trained" in said
     assert "stopped at step" not in said
-    assert train_value(dataclasses.replace(run, resume=True)) == {"step": 11, "steps": 11}
+    assert train_value(dataclasses.replace(run, resume=True)) == Outcome(11, 11, None)
 
 
 def test_an_epochs_short_last_batch_is_passed_over(options, records, tmp_path):
     run = value_run(options(records, tmp_path / "run"))
-    assert [run.is_enough(batch) for batch in run.reader] == [True] * run.steps_an_epoch + [False]
+    reader = run.data.reader
+    enough = [run.task.is_enough(batch, reader.positions) for batch in reader]
+    assert enough == [True] * run.steps_per_epoch + [False]
 
 
 def test_too_little_data_for_a_batch_is_one_batch(options, records, tmp_path):
@@ -420,20 +426,24 @@ def test_quiet_positions_alone_give_the_loss(options, records, tmp_path):
     batch = next(iter(run.data.reader))
     keep = training.quiet_positions(batch)
     assert 0 < keep.sum() < len(batch)
-    loss = run.losses(batch)["loss"].item()
-    run.options = dataclasses.replace(run.options, quiet=False)
-    alone = run.losses(Batch(**{name: getattr(batch, name)[keep] for name in BATCH_FIELDS}))
-    assert loss == pytest.approx(alone["loss"].item(), abs=1e-6)
+    quiet = Batch(**{name: getattr(batch, name)[keep] for name in BATCH_FIELDS})
+    all_of = ValueTask(dataclasses.replace(run.options, quiet=False), run.workers)
+    losses = [
+        task.losses(run.learner.model, part, run.learner.targets.at(part, 0), 0)["loss"].item()
+        for task, part in ((run.task, batch), (all_of, quiet))
+    ]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-6)
 
 
 def test_half_of_the_positions_are_mirrored_others_at_each_step(options, records, tmp_path, monkeypatch):
     run = value_run(options(records, tmp_path / "run", mirror=True, network=DenseConfig(width=8, hidden=(8,))))
     batch, shown = next(iter(run.data.reader)), []
-    outputs = run.outputs
-    monkeypatch.setattr(run, "outputs", lambda network, *arrays: shown.append(arrays[0]) or outputs(network, *arrays))
+    task, learner = run.task, run.learner
+    outputs = task.outputs
+    monkeypatch.setattr(task, "outputs", lambda model, *arrays: shown.append(arrays[0]) or outputs(model, *arrays))
     reversed_at = []
-    for run.step in (0, 1):
-        run.losses(batch)
+    for step in (0, 1):
+        task.losses(learner.model, batch, learner.targets.at(batch, step), step)
         as_they_are, turned = ((shown[-1] == batch.pieces[:, order]).all(1) for order in (slice(None), MIRRORED_SQUARE))
         assert (as_they_are | turned).all()
         assert 0.3 < turned.mean() < 0.7
@@ -446,7 +456,7 @@ def test_records_without_a_quiet_position_are_refused(options, records, tmp_path
     games = np.fromfile(records, hcpe_dtype)[~training.quiet_positions(batch)]
     games.tofile(tmp_path / "loud.hcpe")
     run = options(tmp_path / "loud.hcpe", tmp_path / "run", quiet=True)
-    with pytest.raises(ValueError, match=r"loud\.hcpe: fewer good positions than a batch"):
+    with pytest.raises(ValueError, match=r"loud\.hcpe: fewer usable positions than a batch"):
         train_value(run)
 
 

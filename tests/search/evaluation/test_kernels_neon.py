@@ -29,6 +29,7 @@ PLACE = 1 << 33
 """Where the driver maps the memory."""
 INTRINSICS = (
     *("_sum_one", "_sum_two", "_sum_three", "_sum_four", "_activate_blocks", "_activate_squared_blocks"),
+    *("_multiply_blocks", "_multiply_half_blocks", "_multiply_doubled", "_clip_blocks", "_square_and_clip", "_narrow"),
     *("_one", "_two", "_one_clipped", "_two_clipped", "_one_sparse", "_two_sparse"),
 )
 
@@ -131,6 +132,48 @@ def add_activations(calls: Calls, generator: np.random.Generator) -> None:
                 calls.call(name, source, extra, shift, target, width // 32)
 
 
+def add_products(calls: Calls, generator: np.random.Generator) -> None:
+    for width in (32, 64, 160):
+        sums = generator.integers(-32768, 32768, (2, 2 * width)).astype(np.int16)
+        source, extra = calls.put(sums[0]), calls.put(sums[1])
+        for wrapped, shift in ((0, 0), (1, 0), (1, 6)):
+            total = (((sums[0] + sums[1]) << wrapped) >> (wrapped + shift)).astype(np.int64)
+            first, second = np.clip(total, 0, 127).reshape(2, width)
+            expected = (first * second >> 7).astype(np.uint8)
+            for name, block in (("_multiply_blocks", 32), ("_multiply_half_blocks", 16)):
+                target = calls.put_room(f"{name} {width} {shift}", expected)
+                calls.call(name, source, extra, 2 * width, wrapped, shift, target, width // block)
+            if (wrapped, shift) == (1, 0):
+                target = calls.put_room(f"_multiply_doubled {width}", expected)
+                calls.call("_multiply_doubled", source, extra, 2 * width, target, width // 32)
+        target = calls.put_room(f"_clip_blocks {width}", np.clip(sums[0] + sums[1], 0, 127)[:width].astype(np.uint8))
+        calls.call("_clip_blocks", source, extra, 0, target, width // 32)
+
+
+def add_squares(calls: Calls, generator: np.random.Generator) -> None:
+    for count in (16, 48):
+        for shift in (0, 6, 8):
+            near = generator.integers(-(129 << shift), 129 << shift, count - 2)
+            sums = np.append(near, [-(1 << 31), (1 << 31) - 1]).astype(np.int32)
+            squares = np.minimum(sums.astype(np.int64) ** 2 >> (2 * shift + 7), 127)
+            expected = np.append(squares, np.clip(sums >> shift, 0, 127)).astype(np.uint8)
+            target = calls.put_room(f"_square_and_clip {count} {shift}", expected)
+            calls.call("_square_and_clip", calls.put(sums), count // 16, shift, target)
+
+
+def add_narrow_layers(calls: Calls, generator: np.random.Generator, module: ModuleType) -> None:
+    for inputs in (32, 96, 1024):
+        for outputs in (1, 8):
+            weight = generator.choice(np.array([-128, -1, 0, 5, 127], np.int8), (outputs, inputs))
+            x = generator.choice(np.array([0, 1, 64, 127], np.uint8), inputs)
+            bias = generator.integers(-(1 << 31), 1 << 31, outputs).astype(np.int32)
+            sums = np.zeros(16, np.int32)
+            sums[:outputs] = (weight.astype(np.int64) @ x.astype(np.int64) + bias).astype(np.int32)
+            places = [calls.put(one) for one in (x, module.pack_narrow_weights(weight, inputs), pack_biases(bias))]
+            target = calls.put_room(f"_narrow {inputs} {outputs}", sums)
+            calls.call("_narrow", places[0], inputs // 8, *places[1:], target)
+
+
 def add_layers(calls: Calls, generator: np.random.Generator, module: ModuleType) -> None:
     for inputs in (16, 32, 48, 96, 256, 288, 384, 2048):
         for outputs in (1, 15, 16, 17, 32, 48, 80):
@@ -157,6 +200,10 @@ def add_layers(calls: Calls, generator: np.random.Generator, module: ModuleType)
                     calls.call(name, of_inputs, inputs // 4, *place, shift, target + expected.itemsize * first)
 
 
+def test_the_kernels_compile_for_arm(vector_kernels: ModuleType) -> None:
+    assert len(object_file(vector_kernels)) > 1000
+
+
 def test_the_kernels_of_arm_equal_numpy(vector_kernels: ModuleType, tmp_path: Path) -> None:
     if not (COMPILER and EMULATOR):
         pytest.skip("64-bit ARM cannot be tried: install qemu-user and gcc-aarch64-linux-gnu")
@@ -167,5 +214,8 @@ def test_the_kernels_of_arm_equal_numpy(vector_kernels: ModuleType, tmp_path: Pa
     calls, generator = Calls(), np.random.default_rng(7)
     add_sums(calls, generator)
     add_activations(calls, generator)
+    add_products(calls, generator)
+    add_squares(calls, generator)
+    add_narrow_layers(calls, generator, vector_kernels)
     add_layers(calls, generator, vector_kernels)
     calls.judge(tmp_path / "call_kernels", tmp_path / "memory")

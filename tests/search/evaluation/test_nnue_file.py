@@ -317,6 +317,25 @@ def test_words_that_break_off(words: bytes, nnue_content: Callable[..., bytes], 
 
 
 @pytest.mark.slow
+def test_every_recorded_value_of_the_family(tmp_path: Path) -> None:
+    """All architectures and positions of the recorded vectors, by NumPy and by this machine's kernel."""
+    path = Path(os.environ.get("LITESHOGI_DATA", "../shared/data")) / "nnue" / "sfnn_vectors.json"
+    if not path.is_file():
+        pytest.skip("the recorded vectors are not available")
+    vectors = json.loads(path.read_text())
+    for part in vectors["sets"]:
+        name, _, seed, *edge = part["make_sfnn"]
+        (tmp_path / "nn.bin").write_bytes(network_bytes(name, int(seed), bool(edge)))
+        if "e9" in name:
+            with pytest.raises(ValueError, match="halfkpe9 cannot be evaluated"):
+                load_network(tmp_path / "nn.bin")
+            continue
+        net = load_network(tmp_path / "nn.bin")
+        assert reference_outputs(net, vectors["sfens"]) == part["raw"], name
+        assert [one.output for one in evaluate_sfens(net, vectors["sfens"])] == part["raw"], name
+
+
+@pytest.mark.slow
 def test_evaluation_equals_what_yaneuraou_printed(tmp_path: Path) -> None:
     """Every set of the recorded vectors, to the integer, by NumPy and by this machine's kernel."""
     folder = Path(os.environ.get("LITESHOGI_DATA", "../shared/data")) / "nnue"
