@@ -171,10 +171,12 @@ def _are_demos(kept: RunRecord, expansion: Expansion) -> bool:
 
 def _is_demos(run: RunFolder, training: ValueTraining) -> bool:
     """Return whether a run has the training's data and its options but for the epochs."""
-    found = find_run(run.path)
+    try:
+        found, plan = find_run(run.path), plan_training(training, None)
+    except (OSError, ValueError):
+        return False
     if found is None:
         return False
-    plan = plan_training(training, None)
     same = json_safe(plan.options) == found.options and found.verb == plan.verb
     return same and [one.sha256 for one in found.sources] == [one.sha256 for one in plan.sources]
 

@@ -1,20 +1,21 @@
-"""LiteShogi: a lite value network for shogi, its engine and its toolkit. The names below are the Python API.
+"""LiteShogi: a value network for shogi, an engine that searches with it, and tools to train it. The Python API.
 
     from liteshogi import AlphaBetaEngine, evaluate_sfens, load_network
     evaluate_sfens(load_network("default"), ["startpos"])
     AlphaBetaEngine("default").analyse("startpos", nodes=100_000, multipv=3)
 
-A verb of the command line is here one function, with one dataclass of its options where there are many: `convert`
-(`Conversion`), `train_value` (`ValueTraining` of a `LiteConfig`, a `DenseConfig` or another network), `judge`,
-`fold_file`, `self_play` (`SelfPlay`), `play_counted_match` (`CountedMatch`, perhaps with an `Sprt`). Files are named
-by a str or by any path, and one file will do where several may be named. A type checker agrees where a function takes
-them; of the dataclasses, whose fields the command line is made from, it wants what these declare: a Path, a tuple of
-them where several may be named, and a str for a network that plays.
+Every verb of the command line that makes or measures something is a function here. Functions with many options take
+one dataclass: `convert` (`Conversion`), `train_value` (`ValueTraining`, with `LiteConfig`, `DenseConfig` or another
+network), `self_play` (`SelfPlay`), `play_counted_match` (`CountedMatch`, optionally with an `Sprt`). `judge` and
+`fold_file` take arguments. Files may be a str or any path-like object, and one file may stand for a sequence of files.
+For a type checker, the fields of the dataclasses are as declared: a Path, a tuple of Paths, and a str for a network
+that plays.
 
-Each function returns its figures, which its docstring tells with their units, and raises OSError or ValueError with a
-line that names the file and the remedy. A notebook that goes through them is `docs/guide/first_net.ipynb`.
+Functions return typed results, documented in their docstrings with units. They raise OSError, or ValueError with one
+line that names the file or the field and the remedy. The notebook `docs/guide/first_net.ipynb` shows a whole pipeline.
 
-They are imported when first used: importing this package is free, and the engine answers a GUI before it compiles.
+Names are imported when they are first used: importing this package takes no time, and the engine answers a GUI before
+it compiles.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from experiments.elo.sprt import Sprt
     from experiments.factory.selfplay import SelfPlay, self_play
     from experiments.matches.counted_match import CountedMatch, play_counted_match
-    from experiments.network_kinds import judge
+    from experiments.network_kinds.judging import judge
     from export.fold import fold_file
     from lite.datasets.convert import Conversion, convert
     from lite.networks.dense import DenseConfig
@@ -86,7 +87,7 @@ _HOMES = {
     "convert": "lite.datasets.convert",
     "evaluate_sfens": "search.evaluation.static_evaluation",
     "fold_file": "export.fold",
-    "judge": "experiments.network_kinds",
+    "judge": "experiments.network_kinds.judging",
     "load_network": "search.evaluation.network_file",
     "play_counted_match": "experiments.matches.counted_match",
     "self_play": "experiments.factory.selfplay",

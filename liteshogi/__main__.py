@@ -1,4 +1,4 @@
-"""The `liteshogi` command: bare it speaks USI, with a verb it runs that verb, imported only when asked for."""
+"""The `liteshogi` command: without arguments it speaks USI, with a verb it imports and runs that verb."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def main() -> None:
         try:
             code = _run(arguments)
         finally:
-            sys.stdout.flush()  # here, as Python reports a pipe that is closed at exit with a traceback
+            sys.stdout.flush()  # at exit Python would report a closed pipe with a traceback
     except OSError as error:
         code = 0
         if not has_no_reader(error):
             print(f"error: {_one_line(error)}", file=sys.stderr)
             code = 1
-        # The reader of the output is gone, or the disk is full: drop what is still buffered.
+        # The reader of the output is gone, or the disk is full: discard the buffered output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -55,6 +55,7 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> int:
     verb, rest = arguments[0], arguments[1:]
+    command: Any = None
     if verb in ("-h", "--help", "help"):
         print(overview())
         return 0
@@ -71,7 +72,8 @@ def _run(arguments: list[str]) -> int:
             from search.system.command_line import started_by
 
             with started_by(arguments):
-                parse(verb, rest).run()
+                command = parse(verb, rest)
+                command.run()
     except ModuleNotFoundError as error:
         missing = (error.name or "").split(".")[0]
         if missing not in EXTRAS:
@@ -85,16 +87,21 @@ def _run(arguments: list[str]) -> int:
 
         if isinstance(error, OSError) and has_no_reader(error):
             raise
-        print("error: " + (_one_line(error) or "not enough memory"), file=sys.stderr)
+        print("error: " + (_one_line(error, command) or "not enough memory"), file=sys.stderr)
         return 1
     return 0
 
 
 def parse(verb: str, rest: list[str]) -> Any:
-    """Return the command of a known verb with its options; SystemExit for options that it does not have."""
+    """Return the command of a known verb with its options.
+
+    Raises SystemExit for options that it does not have, ValueError for words in an impossible order, and OSError or
+    ValueError for a file of options that cannot be read.
+    """
     import tyro
 
     from liteshogi.option_help import join_lines
+    from liteshogi.word_order import arranged
 
     words = [verb]
     if kinds := VERBS[verb].kinds:
@@ -108,11 +115,12 @@ def parse(verb: str, rest: list[str]) -> Any:
         from liteshogi.commands.train.configuration import configured
 
         given = configured(command, rest, words[1])
+    rest = arranged(command, rest, " ".join(words), required=given is None)
     return tyro.cli(command, args=rest, prog=f"liteshogi {' '.join(words)}", default=given)
 
 
 def _print_version() -> None:
-    """Print the versions that an error report should begin with."""
+    """Print the versions that a bug report needs."""
     from liteshogi import __version__
 
     print(f"liteshogi {__version__}", flush=True)
@@ -130,11 +138,18 @@ def _print_version() -> None:
     print(f"compiled code {CACHE_DIRECTORY}{released}")
 
 
-def _one_line(error: Exception) -> str:
-    """Return an error's message in one line; the system's own messages start with the file, as ours do."""
+def _one_line(error: Exception, command: Any = None) -> str:
+    """Return the message of an error in one line, with flags for fields and commands for remedies.
+
+    The system's own messages are changed to start with the file, as this program's do. `command` is the command that
+    raised the error; None before its options are read.
+    """
+    from liteshogi.remedies import remedy
+    from liteshogi.word_order import spelling
     from search.system.options import OptionError  # after `refuse_foreign_rooms`
 
-    text = error.spelled(_flag) if isinstance(error, OptionError) else str(error)
+    text = error.spelled(lambda field: spelling(field, command)) if isinstance(error, OptionError) else str(error)
+    text += remedy(error)
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
         if error.errno == errno.ENOSPC and not place:
@@ -143,13 +158,8 @@ def _one_line(error: Exception) -> str:
     return " ".join(text.split())
 
 
-def _flag(field: str) -> str:
-    """The flag of a field, as tyro spells it."""
-    return f"--{field.rstrip('_').replace('_', '-')}"
-
-
 def _module(words: list[str]) -> str:
-    """The command's module below `liteshogi.commands`; Python's keywords get an underscore."""
+    """Return the name of a command's module below `liteshogi.commands`; Python's keywords get an underscore."""
     return ".".join(word + "_" * keyword.iskeyword(word) for word in words)
 
 
@@ -159,7 +169,7 @@ def _load(words: list[str]) -> type:
 
 
 def _summaries(verb: str) -> dict[str, str]:
-    """The first sentence of each kind's command, read without importing it."""
+    """Return the first sentence of each kind's command, read without importing it."""
     import ast
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The rooms are top-level packages, whose names other programs may have too: whether ours are the ones imported."""
+"""Check that the imported rooms are LiteShogi's own: other programs may have top-level packages of the same names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ROOMS = ("search", "lite", "export", "experiments")
 
 
 def refuse_foreign_rooms() -> None:
-    """Raises ImportError, in one line with the remedy, if a package of another program stands in a room's place."""
+    """Raise ImportError, in one line with the remedy, if another program's package would be imported as a room."""
     house = Path(__file__).resolve().parents[1]
     for room in ROOMS:
         spec = find_spec(room)
@@ -19,6 +19,6 @@ def refuse_foreign_rooms() -> None:
         if house / room not in places[:1]:
             found = f"{places[0]} is imported instead of" if places else "nothing is found for"
             raise ImportError(
-                f"{found} LiteShogi's own {room} ({house / room}): take that folder off PYTHONPATH, start from another "
-                "directory, or uninstall what brought it"
+                f"{found} LiteShogi's own {room} ({house / room}): remove that folder from PYTHONPATH, start in "
+                "another folder, or uninstall the package that installed it"
             )

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from experiments.explain.line_units import line_units
-from experiments.network_kinds import Kind, Valuer, empty_views, kind_of, load_valuer
+from experiments.network_kinds.kind import Kind, kind_of
+from experiments.network_kinds.position_values import Valuer, empty_views, load_valuer
 from search.evaluation.leave_one_out import Man, black_contributions, leave_one_out
 from search.evaluation.static_evaluation import set_game_with_kings
 from search.rules.movegen import list_moves
@@ -46,10 +47,10 @@ def explain(net: str, sfen: str) -> Explained:
     valuer, turn = load_valuer(net), int(pos["turn"])
     left = leave_one_out(pos)
     values = valuer(left.pieces, left.hands, left.in_check)
-    worth = black_contributions([value["score_cp"] for value in values], turn)
+    worth = black_contributions([value.score_cp for value in values], turn)
     sign = 1 if turn == BLACK else -1
-    figures: dict[str, Any] = {"net": net, "sfen": get_sfen(pos), "side_to_move": SIDES[turn], **values[0]}
-    figures["black_score_cp"] = sign * values[0]["score_cp"]
+    figures: dict[str, Any] = {"net": net, "sfen": get_sfen(pos), "side_to_move": SIDES[turn]} | values[0].as_json()
+    figures["black_score_cp"] = sign * values[0].score_cp
     figures["pieces"] = [
         {
             "piece": KIND_LETTERS[man.piece % KINDS],
@@ -83,7 +84,7 @@ def _moves(valuer: Valuer, pos: np.void) -> list[dict[str, Any]]:
         view_position(pos, *arrays, np.int64(number))
         undo_move(pos, np.int64(move))
     rows = [
-        {"move": move_to_usi(move), "score_cp": -value["score_cp"], "win_rate": 1 - value["win_rate"]}
+        {"move": move_to_usi(move), "score_cp": -value.score_cp, "win_rate": 1 - value.win_rate}
         for move, value in zip(moves, valuer(*arrays), strict=True)
     ]
     return sorted(rows, key=lambda row: -row["win_rate"])

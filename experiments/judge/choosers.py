@@ -11,7 +11,7 @@ from experiments.games.game_position import GamePosition
 from experiments.games.player import Player
 from experiments.jobs.protocol import Stopped
 from experiments.matches.named_player import read_player
-from experiments.network_kinds import as_player
+from experiments.network_kinds.player_command import as_player
 from experiments.usi_client.engines import Engine, ask_engine
 from experiments.usi_client.identity import identity_of
 from experiments.usi_client.searcher import Searcher, why_no_score

@@ -14,7 +14,7 @@ from experiments.league.in_process import meetings_of, play_counted_league
 from experiments.league.participant import Participant, unique_names
 from experiments.league.ratings_table import Standings, standings
 from experiments.matches.counted_games import CountedGames
-from experiments.network_kinds import as_player
+from experiments.network_kinds.player_command import as_player
 
 PICTURE = "ratings.png"
 """Picture in the folder of the run."""

@@ -20,7 +20,7 @@ from experiments.loop.options import Loop
 from experiments.loop.stages import GATE, Figures, Stages
 from experiments.matches.counted_match import MatchReport, play_counted_match
 from experiments.nets.steps import FoldStep, TrainStep
-from experiments.network_kinds import Kind, kind_of, network_path
+from experiments.network_kinds.kind import Kind, kind_of, network_file_of
 from export.fold import fold_file
 from lite.training.checkpoint import load_model
 from lite.training.folder import RunFolder
@@ -57,7 +57,7 @@ class Generation:
         def take_over() -> Figures:
             source = self._loop.file_of(self._loop.first)
             if kind_of(source) is Kind.VALUE:
-                write_atomically(self.run.network, network_path(source).read_bytes())
+                write_atomically(self.run.network, network_file_of(source).read_bytes())
                 fold_file(self.run.network, self.net, overwrite=True)
             else:
                 save_network(load_network(source), self.net)

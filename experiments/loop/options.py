@@ -15,7 +15,7 @@ from experiments.games.player import Ending, Variety
 from experiments.jobs.workforce import Workforce
 from experiments.matches.counted_games import FROM_START
 from experiments.matches.counted_match import CountedMatch
-from experiments.network_kinds import Kind, kind_of, network_path
+from experiments.network_kinds.kind import Kind, kind_of, network_file_of
 from lite.datasets.plan import flat
 from lite.records.formats import record_files
 from lite.training.options import ValueTraining
@@ -190,7 +190,7 @@ class Loop:
     def nets(self) -> dict[str, Path | str]:
         """Return the networks that were not made here, by their parts, as files or shipped names."""
         roles = {"first": self.first, **{f"against {net}": net for net in self.against}}
-        return {role: net if is_shipped(net) else network_path(self.file_of(net)) for role, net in roles.items()}
+        return {role: net if is_shipped(net) else network_file_of(self.file_of(net)) for role, net in roles.items()}
 
 
 _THE_LOOPS_OWN = ("data", "output", "valid", "init-from", "threads", "device", "save-minutes", "keep-epochs")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.games.player import Player, PuctPlayer
-from experiments.network_kinds import as_player
+from experiments.network_kinds.player_command import as_player
 from lite.records.formats import MOST_VISITS
 from search.alphabeta.bench import search_signature
 from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, SHORT, STEPS

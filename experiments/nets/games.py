@@ -20,7 +20,8 @@ from experiments.nets.isolated import Isolated
 from experiments.nets.plan import Plan, Play
 from experiments.nets.results import Failed, Games, NetResult, Results, Standing
 from experiments.nets.timing import ALIKE, machine_cores, speed_ratio
-from experiments.network_kinds import Kind, as_player, kind_of
+from experiments.network_kinds.kind import Kind, kind_of
+from experiments.network_kinds.player_command import as_player
 from lite.datasets.provenance import sha256_of
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file

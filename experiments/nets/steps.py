@@ -12,7 +12,8 @@ import numpy as np
 
 from experiments.labels.yardstick import measure_d1
 from experiments.nets.training import Training
-from experiments.network_kinds import Kind, judge, kind_of
+from experiments.network_kinds.judging import judge
+from experiments.network_kinds.kind import Kind, kind_of
 from experiments.resnet.network import TARGET_BITS, load_resnet, multiply_adds
 from experiments.resnet.onnx import CHECKED, export_resnet
 from experiments.resnet.train import ResnetTask, ResnetTraining
@@ -215,7 +216,7 @@ class MeasureStep:
 
     def run(self) -> Tested:
         is_value = kind_of(self.net) is Kind.FOLDED
-        report = judge(self.net, self.valid, self.positions)
+        report = judge(self.net, self.valid, self.positions).as_json()
         report["targets"] = [name for name in TARGET_BITS if name in report]
         if is_value and self.yardstick:
             report |= measure_d1(self.net, self.yardstick).figures()

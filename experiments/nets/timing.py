@@ -95,11 +95,13 @@ class SearchRun:
     nodes: int
 
     def run(self) -> int:
-        from experiments.network_kinds import Kind, bench, kind_of
+        from experiments.network_kinds.kind import Kind, kind_of
+        from experiments.network_kinds.search_speed import measure_search
+        from search.alphabeta.bench import BenchResult
 
-        if kind_of(self.net) is Kind.POLICY_VALUE_ONNX:
-            return int(bench(self.net)["playouts_per_s"])
-        return int(bench(self.net, nodes=self.nodes)["nps"])
+        limit = None if kind_of(self.net) is Kind.POLICY_VALUE_ONNX else self.nodes
+        found = measure_search(self.net, nodes=limit)
+        return found.nps if isinstance(found, BenchResult) else found.playouts_per_s
 
 
 @dataclass(frozen=True)
@@ -154,10 +156,10 @@ class SpeedRun:
     def run(self) -> SpeedRatio:
         players = (shlex.quote(self.net), shlex.quote(self.opponent))
         found = measure_speeds(SpeedOptions(players, nodes=self.nodes, rounds=self.rounds))
-        if found["interrupted"]:
+        if found.interrupted:
             raise KeyboardInterrupt
-        other = found["players"][1]  # its CPU time per node, the network's being 1
-        return SpeedRatio(float(other["ratio"]), float(other["error"] or 0.0))
+        other = found.players[1]  # its CPU time per node, the network's being 1
+        return SpeedRatio(other.ratio, other.error or 0.0)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from experiments.nets.results import Failed, NetResult
 from experiments.nets.steps import Folded, FoldStep, MeasureStep, Tested, Trained, TrainStep, size_of
 from experiments.nets.timing import Timed, machine_cores, time_residual_network, time_value_network
 from experiments.nets.training import RESNET, Training, training_of
-from experiments.network_kinds import Kind, kind_of
+from experiments.network_kinds.kind import Kind, kind_of
 from lite.datasets.provenance import sha256_of
 from lite.typed import typed
 from search.evaluation.shipped import network_file

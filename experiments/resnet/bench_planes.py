@@ -1,11 +1,11 @@
-"""Microseconds a position of dlshogi's input planes, cshogi's beside, equality checked."""
+"""Benchmark of dlshogi's input planes against cshogi's, with a check that both are equal."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import cshogi
 import numpy as np
@@ -20,15 +20,51 @@ from search.rules.set_up import BOARD_ERRORS, set_board
 from search.rules.sfen import get_sfen
 from search.rules.shogi import HAND_KINDS, OTHER_COLOUR, WHITE
 from search.rules.view import view_position
+from search.system.options import OptionError
 
 SAMPLE = Path(__file__).parents[1] / "sample" / "valid_sample.hcpe3"
 CHUNK = 64
-"""Positions made at a time: a leaf batch of a search, and small enough to stay in the caches for both."""
+"""Positions per call: as many as a batch of a search has; the planes of both fit into the caches."""
 ROUNDS = 5
 
 
+@dataclass(frozen=True)
+class PlaneComparison:
+    """Differences between this project's planes and move labels and cshogi's."""
+
+    positions: int
+    """Number of positions compared."""
+    different_planes: int
+    """Number of positions whose planes differ."""
+    moves: int
+    """Number of legal moves compared."""
+    different_labels: int
+    """Number of legal moves whose labels differ."""
+
+
+@dataclass(frozen=True)
+class PlaneTimes:
+    """Thread CPU time in microseconds per position, the best of alternating rounds."""
+
+    cshogi_us: float
+    """cshogi, float32, with the Python call for each position that its interface needs."""
+    float32_us: float
+    """This project, float32."""
+    bfloat16_us: float
+    """This project, bfloat16, as training uses it."""
+    uint8_us: float
+    """This project, uint8."""
+    ratio: float
+    """`cshogi_us` divided by `float32_us`; 0 if the system counted no time (Windows counts in 64ths of a second)."""
+
+
+@dataclass(frozen=True)
+class PlaneBench(PlaneTimes, PlaneComparison):
+    """Comparison and times on the same positions."""
+
+
 def position_of(batch: Batch, index: int) -> np.void:
-    """A position of a batch as a record of the search, on the real board."""
+    """Return a position of a batch as a record of the search, with the colours of the game."""
     pieces, hands, turn = batch.pieces[index], batch.hands[index].reshape(2, HAND_KINDS), int(batch.turn[index])
     if turn == WHITE:
         pieces = OTHER_COLOUR[pieces][::-1]
@@ -39,11 +75,8 @@ def position_of(batch: Batch, index: int) -> np.void:
     return pos
 
 
-def compare_planes(batch: Batch) -> dict[str, Any]:
-    """{positions, different_planes, moves, different_labels}: this project's planes and labels against cshogi's.
-
-    Labels are compared for every legal move of every position.
-    """
+def compare_planes(batch: Batch) -> PlaneComparison:
+    """Compare the planes of every position and the labels of all its legal moves with cshogi's."""
     one, two = np.zeros((PLANES1, 9, 9), np.float32), np.zeros((PLANES2, 9, 9), np.float32)
     mine1, mine2 = np.empty((PLANES1, 9, 9), np.float32), np.empty((PLANES2, 9, 9), np.float32)
     pieces, hands, in_check = np.zeros((1, 81), np.uint8), np.zeros((1, 14), np.uint8), np.zeros(1, np.bool_)
@@ -66,21 +99,11 @@ def compare_planes(batch: Batch) -> dict[str, Any]:
         )
         wrong_labels += len(expected) != len(legal)
         moves += len(legal)
-    return {
-        "positions": len(batch),
-        "different_planes": wrong_planes,
-        "moves": moves,
-        "different_labels": wrong_labels,
-    }
+    return PlaneComparison(len(batch), wrong_planes, moves, wrong_labels)
 
 
-def measure_planes(batch: Batch) -> dict[str, float]:
-    """Thread CPU time in microseconds a position, the best of alternating rounds, on the same positions; `ratio` is 0
-    where the system counted none of ours (Windows counts in 64ths of a second).
-
-    Both fill arrays of the same size, float32, 64 positions each; bfloat16 and uint8 are what training takes.
-    cshogi's time includes the Python call for each position, which is the way to call it.
-    """
+def measure_planes(batch: Batch) -> PlaneTimes:
+    """Measure both on the same positions; they fill arrays of the same size, CHUNK positions each."""
     count = len(batch) // CHUNK * CHUNK
     boards = [cshogi.Board(get_sfen(position_of(batch, index))) for index in range(count)]
     room1, room2 = (np.zeros((CHUNK, planes, 9, 9), np.float32) for planes in (PLANES1, PLANES2))
@@ -108,18 +131,18 @@ def measure_planes(batch: Batch) -> dict[str, float]:
         for name, way in ways.items():
             begun = time.thread_time()
             way()
-            if round_number:  # the first compiles and warms
+            if round_number:  # the first round compiles and warms the caches
                 best[name] = min(best[name], (time.thread_time() - begun) / count * 1e6)
-    return {f"{name}_us": round(value, 3) for name, value in best.items()} | {
-        "ratio": round(best["cshogi"] / best["float32"], 2) if best["float32"] else 0.0
-    }
+    times = {f"{name}_us": round(value, 3) for name, value in best.items()}
+    return PlaneTimes(**times, ratio=round(best["cshogi"] / best["float32"], 2) if best["float32"] else 0.0)
 
 
-def bench_planes(data: Sequence[Path], positions: int = 10_000) -> dict[str, Any]:
-    """Figures of both `compare_planes` and `measure_planes` on so many positions of records; ValueError for too few."""
+def bench_planes(data: Sequence[Path], positions: int = 10_000) -> PlaneBench:
+    """Compare and measure on `positions` positions of records. Raises ValueError if the records have fewer than CHUNK,
+    and OptionError if `positions` is smaller."""
     if positions < CHUNK:
-        raise ValueError(f"--positions {positions}: at least {CHUNK} are needed")
+        raise OptionError(f"`positions` {positions}: must be at least {CHUNK}", "positions")
     batch = next(iter(Reader(tuple(data), positions, shuffle=True)))
     if len(batch) < CHUNK:
-        raise ValueError(f"{data[0]}: fewer than {CHUNK} positions in it")
-    return compare_planes(batch) | measure_planes(batch)
+        raise ValueError(f"{data[0]}: contains fewer than {CHUNK} positions")
+    return PlaneBench(**asdict(compare_planes(batch)), **asdict(measure_planes(batch)))

@@ -206,8 +206,11 @@ def judge_resnet(
     batch_size: int = 512,
     positions: int | None = None,
     precision: Precision = "float32",
-) -> dict[str, Any]:
-    """Return the report of `PolicyMetrics` on record files or their first `positions`, with refused records."""
+) -> NetworkTest:
+    """Test a policy-value network on record files or their first `positions`.
+
+    Raises OSError, or ValueError for files that cannot be used and for records without games.
+    """
     auxiliary: tuple[str, ...] = ()
     if Path(net).suffix != ".onnx":
         auxiliary = load_resnet(net)[0].network_config.auxiliary
@@ -224,4 +227,4 @@ def judge_resnet(
     report = metrics.value_report()
     if not report.positions:
         raise no_games(data)
-    return NetworkTest(net, tuple(map(str, data)), report, metrics.parts(), reader.refusals).as_json()
+    return NetworkTest(net, tuple(map(str, data)), report, metrics.parts(), reader.refusals)

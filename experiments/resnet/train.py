@@ -1,4 +1,4 @@
-"""The training of the policy-value network of the comparisons, by the loop of `lite.training.run`."""
+"""Training of policy-value networks."""
 
 from __future__ import annotations
 
@@ -35,23 +35,24 @@ KIND = "resnet"
 
 @dataclass(frozen=True)
 class ResnetTraining(TrainingOptions):
-    """What the training of a residual policy-value network is told."""
+    """Options of the training of a residual policy-value network."""
 
     output: Path = Path("runs/resnet")
-    """Directory of the run."""
+    """Folder of the run."""
     network: ResnetConfig = field(default_factory=ResnetConfig)
     epochs: int = 4
-    """Times that every position is seen."""
+    """Number of times that every position is seen."""
     batch_size: int = 256
-    """Positions a step."""
+    """Positions per step."""
     auxiliary_weight: float = 0.1
-    """Weight of the auxiliary targets' mean loss; policy, value and draw weigh 1."""
+    """Weight of the mean loss of the auxiliary targets; policy, value and draw have weight 1."""
     positive_weight_cap: float = 100.0
-    """An auxiliary target's positives weigh as much as they are rare, but no more than this."""
+    """Largest weight of an auxiliary target's positives, which is otherwise the inverse of their share."""
     precision: Precision = "auto"
-    """bfloat16 for the trunk and float32 for the losses, or float32 for everything; auto: what is faster here."""
+    """Numbers of the computation: float32, or bfloat16 for the trunk with float32 losses; auto means bfloat16 on GPUs
+    and on CPUs with instructions for it."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Where to train; auto: a GPU if there is one."""
+    """Device that trains; auto means a GPU if there is one."""
 
     def check(self) -> None:
         super().check()
@@ -77,7 +78,7 @@ class ResnetTraining(TrainingOptions):
 
 
 def count_positives(files: tuple[Path, ...], targets: tuple[str, ...]) -> tuple[int, dict[str, int]]:
-    """How many positions of games the records hold, and how many are positives of each auxiliary target."""
+    """Return the number of positions of games, and the number of positives of each auxiliary target."""
     positions, positives = 0, dict.fromkeys(targets, 0)
     for batch in Reader(files, 8192, shuffle=False, mark_entered="entered" in targets):
         played = batch.kind_of_result & NO_GAME == 0
@@ -88,7 +89,10 @@ def count_positives(files: tuple[Path, ...], targets: tuple[str, ...]) -> tuple[
 
 
 def positive_weights(positions: int, positives: Mapping[str, int], cap: float) -> dict[str, float]:
-    """The weight of each target's positives, positions over positives up to `cap`; a target without any is left out."""
+    """Return the weight of each target's positives: positions / positives, at most `cap`.
+
+    Targets without positives are omitted.
+    """
     return {name: min(positions / count, cap) for name, count in positives.items() if count}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from experiments.network_kinds import Kind, kind_of, network_path
+from experiments.network_kinds.kind import Kind, kind_of, network_file_of
 from search.puct.onnx_network import OnnxNetwork
 
 
@@ -24,7 +24,7 @@ def network_bytes(net: str) -> bytes:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "network.onnx"
-        export_resnet(load_resnet(network_path(net))[0], path, read_sample((), CHECKED))
+        export_resnet(load_resnet(network_file_of(net))[0], path, read_sample((), CHECKED))
         return path.read_bytes()
 
 

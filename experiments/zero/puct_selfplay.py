@@ -15,7 +15,7 @@ from experiments.games.player import Ending
 from experiments.jobs.produce import Production, produce
 from experiments.jobs.protocol import Product
 from experiments.jobs.workforce import Workforce
-from experiments.network_kinds import network_path
+from experiments.network_kinds.kind import network_file_of
 from experiments.zero.exploration import Exploration
 from experiments.zero.network import network_bytes, open_network
 from experiments.zero.puct_game import Game, tree_megabytes
@@ -94,7 +94,7 @@ def zero_self_play(options: ZeroSelfPlay) -> Production:
     fixed = {option.name for option in fields(ZeroSelfPlay)} - {"output", "positions", "workforce", "net"}
     told = flat({name: value for name, value in asdict(options).items() if name in fixed})
     told["openings"] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
-    nets = {"net": network_path(options.net)}
+    nets = {"net": network_file_of(options.net)}
     plan = plan_run("selfplay puct", told, goal={"positions": options.positions}, nets=nets)
     place = options.workforce.place(options.output, HCPE3)
     return produce(place, plan, task, numbered(), ("positions", options.positions))

@@ -88,6 +88,14 @@ class RecordError(ValueError):
     """A record file cannot be used. The message is one line with the file, the place and the remedy."""
 
 
+class NotRecords(RecordError):
+    """A file or folder holds no records, but perhaps games to convert; carries its path."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(f"{path}: {message}")
+        self.path = path
+
+
 def record_format(path: Path) -> str:
     """Return the format (RECORD_FORMATS) by the file's suffix; `.bin` is psv. Raises RecordError for other suffixes."""
     try:
@@ -98,9 +106,10 @@ def record_format(path: Path) -> str:
                 f"{path}: compressed files are neither read nor written; unpack it and give the file inside"
             ) from None
         known = ", ".join(_SUFFIXES)
-        raise RecordError(
-            f"{path}: the suffix is not that of a record file; rename it to one of {known}, or, if it holds games, "
-            f"convert it to {path.stem}.hcpe3 first"
+        raise NotRecords(
+            path,
+            f"the suffix is not that of a record file; rename it to one of {known}, or, if it holds games, "
+            f"convert it to {path.stem}.hcpe3 first",
         ) from None
 
 
@@ -118,9 +127,10 @@ def record_files(paths: Iterable[Path | str]) -> list[Path]:
         if path.is_dir():
             inside = sorted(entry for entry in path.iterdir() if is_record_name(entry) and leads_to_file(entry))
             if not inside:
-                raise RecordError(
-                    f"{path}: no record files ({', '.join(_FOUND_SUFFIXES)}) in this directory; if it holds games, "
-                    "convert them first"
+                raise NotRecords(
+                    path,
+                    f"no record files ({', '.join(_FOUND_SUFFIXES)}) in this directory; if it holds games, convert "
+                    "them first",
                 )
             files += inside
         elif path.is_file():

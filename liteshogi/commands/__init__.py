@@ -1,5 +1,5 @@
-"""The command line, one file a verb: its options, one call of a room's function, and what is printed.
+"""The command line, one file per verb: its options, one call of a room's function, and the printed output.
 
-A module is imported only when its verb is asked for; each has a dataclass `Command`, whose docstring's first paragraph
-is what `liteshogi --help` says of the verb: one sentence. Rooms know nothing of any of this.
+A module is imported only when its verb is used. Each has a dataclass `Command`; the first sentence of its docstring is
+the summary in the help. Rooms do not know the command line.
 """

@@ -1,4 +1,4 @@
-"""`liteshogi analyse`: every position of games searched; annotated KIF, pages to step through, pictures."""
+"""`liteshogi analyse`: search every position of games; write annotated KIF, pages and pictures."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from search.engine import DECLARE
 
 @dataclass(frozen=True)
 class Command(Analysing):
-    """Search every position of games, and tell scores, best lines and bad moves.
+    """Search every position of games and report scores, best lines and mistakes.
 
-    Each game is written as KIF with all of that in comments, as a page to step through, and as a picture of the win
-    rate. Ctrl-C ends it, and what is done is written; the same command goes on with the games of a folder.
+    Each game is written as KIF with comments, as an HTML page to step through, and as a picture of the win rate. Ctrl-C
+    ends the analysis and writes the completed part. With a folder of games, the same command resumes it.
     """
 
     net: Net
@@ -40,10 +40,10 @@ class Command(Analysing):
 
 
 def as_text(found: dict[str, Any]) -> str:
-    """The figures for a reader."""
+    """Return the results as text."""
     parts = [_game_as_text(report) for report in found["games"]]
     if found["skipped"]:
-        parts.append(f"{amount(len(found['skipped']), 'game')} done already; --overwrite analyses anew")
+        parts.append(f"{amount(len(found['skipped']), 'game')} already done and skipped; --overwrite repeats them")
     parts += [f"refused: {why}" for why in found["refused"]]
     return "\n".join(parts)
 

@@ -1,4 +1,4 @@
-"""What the options of several verbs have in common."""
+"""Options that several verbs share."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Annotated, Any, TypeVar
 import tyro
 
 Net = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NET")]
-"""A network: a path, or the name of one that is shipped (`default`). A verb that must be told one takes it first."""
+"""A network: a path, or the name of a shipped one (`default`). A verb that requires a network takes it first."""
 Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-"""The file or directory to write."""
-Overwrite = Annotated[bool, tyro.conf.arg(help="Replace what is there.")]
-Json = Annotated[bool, tyro.conf.arg(help="Print one JSON object with the figures and nothing else.")]
+"""The file or folder to write."""
+Overwrite = Annotated[bool, tyro.conf.arg(help="Replace existing output.")]
+Json = Annotated[bool, tyro.conf.arg(help="Print one JSON object and nothing else to standard output.")]
 OrSample = tyro.conf.arg(help_behavior_hint="(default: a packaged sample)")
-"""Of files that stand in for the user's own; where they lie is this machine's affair."""
+"""Hint for options whose default is a packaged file: its path on this machine would tell the reader nothing."""
 
 Options = TypeVar("Options")
 
 
 def part(kind: type[Options], command: Any, **others: Any) -> Options:
-    """The options that a room's function takes, out of those of a command that has them too, but for `others`."""
+    """Return the options of a room's function, taken from a command with fields of the same names, except `others`."""
     names = [field.name for field in fields(kind) if field.name not in others]  # type: ignore[arg-type]
     return kind(**{name: getattr(command, name) for name in names}, **others)

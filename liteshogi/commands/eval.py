@@ -1,4 +1,4 @@
-"""`liteshogi eval`: what a network says of positions, without a search."""
+"""`liteshogi eval`: static evaluation of positions, without a search."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tyro
 
-from experiments.network_kinds import evaluate
+from experiments.network_kinds.position_values import evaluate
 from liteshogi.commands.arguments import Json, Net
 from search.evaluation.static_evaluation import set_game_with_kings
 from search.rules.position import new_position
@@ -18,31 +18,32 @@ from search.system.files import read_text
 
 @dataclass(frozen=True)
 class Command:
-    """Print the static evaluation of positions: raw output, centipawns and win rate of the side to move."""
+    """Show the static evaluation of positions: raw output, centipawns and win rate for the side to move."""
 
     net: Net
-    """A network of any kind: a file, a run's directory, or `default`."""
+    """Network of any kind: a file, the folder of a training run, or the name of a shipped one, such as `default`."""
     sfen: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Positions: SFENs, each in quotes, or `startpos`."""
+    """Positions, each in quotes: an SFEN or `startpos`, optionally with `moves 7g7f ...`."""
     file: Path | None = None
-    """Read positions from a file, one SFEN a line (`#` begins a remark); `-` reads standard input."""
+    """File with one position per line; lines that start with `#` are comments. `-` reads standard input."""
     json: Json = False
 
     def run(self) -> None:
         sfens = [*self.sfen, *self._lines()]
         if not sfens:
             where = "" if self.file is None else f"{self.file}: "
-            raise ValueError(f"{where}no positions: give SFENs in quotes, or --file with one a line")
+            raise ValueError(f"{where}no positions: give SFENs in quotes, or --file with one per line")
         found = evaluate(self.net, sfens)
         if self.json:
-            print(json.dumps({"positions": found}))
+            print(json.dumps({"positions": [one.as_json() for one in found]}))
             return
         for one in found:
-            raw = f"output {one['output']:8d}  " if "output" in one else ""
-            draw = f"  draw {100 * one['draw']:.1f} %" if "draw" in one else ""
-            print(f"{raw}score {one['score_cp']:6d} cp  win rate {100 * one['win_rate']:5.1f} %{draw}  {one['sfen']}")
+            raw = "" if one.output is None else f"output {one.output:8d}  "
+            draw = "" if one.draw is None else f"  draw {100 * one.draw:.1f} %"
+            print(f"{raw}score {one.score_cp:6d} cp  win rate {100 * one.win_rate:5.1f} %{draw}  {one.sfen}")
 
     def _lines(self) -> list[str]:
+        """Return the positions of the file. Raises OSError, or ValueError that names the line."""
         if self.file is None:
             return []
         if str(self.file) == "-":

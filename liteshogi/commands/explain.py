@@ -1,4 +1,4 @@
-"""`liteshogi explain`: why a network values a position as it does, in figures and as a picture."""
+"""`liteshogi explain`: contributions of the pieces to a network's evaluation, as text and as a picture."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from experiments.explain.as_text import as_text, difference_as_text
 from experiments.explain.explain import compare, explain
 from liteshogi.commands.arguments import Json, Overwrite
 from search.system.files import check_output
+from search.system.options import OptionError
 
 
 @dataclass(frozen=True)
 class Command:
-    """Tell what each piece contributes to a network's value of a position, and the static value after each move."""
+    """Show each piece's contribution to the evaluation, and the evaluation after each legal move."""
 
     sfen: tyro.conf.Positional[str]
-    """The position: an SFEN in quotes, or `startpos`."""
+    """Position in quotes: an SFEN or `startpos`, optionally with `moves 7g7f ...`."""
     net: str | None = None
-    """A network of any kind: a file, a run's directory, or the name of one that is shipped; `default` if none is
-    named."""
+    """Network of any kind: a file, the folder of a training run, or the name of a shipped one. Default: `default`."""
     compare: tuple[str, str] | None = None
-    """Two networks instead, and the pieces on which they disagree most."""
+    """Explain two networks, and show the pieces on which they disagree most."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """The board coloured by contribution, as .svg or .png; two boards of two networks."""
+    """Picture to write, .svg or .png: the board coloured by contribution, one board per network."""
     overwrite: Overwrite = False
     json: Json = False
 
     def run(self) -> None:
         if self.net is not None and self.compare is not None:
-            raise ValueError("--compare names both networks: leave --net out, or name that network there")
+            raise OptionError("`net` and `compare` both name networks; choose one", "net", "compare")
         if self.output is not None:
             check_output(self.output, (".svg", ".png"), self.overwrite)
         found = [explain(net, self.sfen) for net in self.compare or (self.net or "default",)]

@@ -1,4 +1,4 @@
-"""`liteshogi fold`: a trained network becomes the file that the search evaluates."""
+"""`liteshogi fold`: convert a trained network to the file that the search evaluates."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class Command:
     """Fold a trained network into table rows and small integer layers, the form that the engine plays with."""
 
     net: Net
-    """A trained network file, or its run's directory."""
+    """Trained network file, or the folder of its run."""
     output: Output
     """File to write, in .safetensors."""
     data: tuple[Path, ...] = ()
-    """Records to price the quantisation on, best held-out ones: hcpe, hcpe3, psv. Without them random positions serve,
-    and what it costs in accuracy is not known."""
+    """Records on which the cost of quantisation is measured, preferably held-out ones: hcpe, hcpe3 or psv. Without them
+    it is measured on positions of random games, and the change in accuracy is not known."""
     positions: int = 50_000
-    """Positions to look at."""
+    """Number of positions on which the cost is measured."""
     cp_per_logit: float | None = None
-    """Centipawns of one logit; without it the scale that the network was trained with."""
+    """Centipawns per logit of the network's scores. Default: the scale that it was trained with."""
     keep_float: bool = False
-    """Write the folded network in float32 beside the file, as NAME.float.safetensors."""
+    """Also write the folded network in float32, as NAME.float.safetensors."""
     overwrite: Overwrite = False
     json: Json = False
 
@@ -44,11 +44,11 @@ class Command:
         )
         print(json.dumps(figures) if self.json else as_text(figures, self.output))
         if not self.data and not self.json:
-            print("no --data: positions of random games, whose results say nothing", file=sys.stderr)
+            print("no --data: measured on positions of random games, without results", file=sys.stderr)
 
 
 def as_text(figures: dict[str, Any], output: Path) -> str:
-    """The figures as the lines that the command prints."""
+    """Return the figures as text."""
 
     def points(change: float | None) -> str:
         return "not known" if change is None else f"{100 * change:+.3f} points"

@@ -21,7 +21,7 @@ from experiments.matches.counted_games import CountedGames
 from experiments.matches.counted_match import CountedMatch, MatchReport, play_counted_match
 from experiments.matches.named_player import plays_in_process
 from experiments.matches.pair_kif import write_pairs
-from experiments.network_kinds import as_player
+from experiments.network_kinds.player_command import as_player
 from liteshogi.commands.arguments import Json, Output, part
 from search.system.cores import usable_cores
 from search.system.options import OptionError

@@ -1,4 +1,4 @@
-"""`liteshogi mate`: positions, or a file of problems with a summary by length, given to the mate solver."""
+"""`liteshogi mate`: solve mate problems, with a summary by length for a file of problems."""
 
 from __future__ import annotations
 
@@ -14,22 +14,25 @@ from lite.notation.games import read_starts
 from liteshogi.commands.arguments import Json
 from search.mate.problems import MateProblem, read_problems
 from search.mate.solver import MateResult, MateStatus
-from search.mate.summary import solve_problems, summarise
+from search.mate.summary import MateSummary, solve_problems, summarise
 
 
 @dataclass(frozen=True)
 class Command:
-    """Prove a mate by checks for the side to move, or that there is none."""
+    """Solve a mate problem: find the shortest mate or prove that there is none.
+
+    Every move of the attacker gives check. The side to move attacks.
+    """
 
     sfen: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Positions, each an SFEN or `startpos moves ...` in quotes."""
+    """Positions, each in quotes: an SFEN or `startpos`, optionally with `moves 7g7f ...`."""
     file: Path | None = None
-    """Problems: one such position a line, or one JSON object a line with "sfen" and perhaps "ply", the length of the
-    mate (0: there is no mate in one); or the first positions of a KIF, KI2 or CSA file, whatever moves it has."""
+    """File of problems: one position per line, or one JSON object per line with "sfen" and optionally "ply", the length
+    of the mate (0 means that there is no mate in one). Of a KIF, KI2 or CSA file the first position of each game."""
     milliseconds: int = 1000
-    """Time for each position."""
+    """Time limit per position in milliseconds."""
     megabytes: int = 64
-    """Memory of the table, which all positions share."""
+    """Size of the hash table in megabytes; all positions share it."""
     json: Json = False
 
     def run(self) -> None:
@@ -40,23 +43,17 @@ class Command:
         for result in solve_problems(problems, self.file, self.milliseconds, self.megabytes):
             results.append(result)
             if not self.json:
-                print(in_words(result))
+                print(as_text(result))
         summary = summarise(problems, results) if self.file is not None else []
         if self.json:
             figures = [_figures(*pair) for pair in zip(problems, results, strict=True)]
             print(json.dumps({"positions": figures, "summary": [asdict(row) for row in summary]}))
         elif summary:
-            print("\n plies  problems  solved        %  as long as told  median nodes  slowest ms")
-            for row in summary:
-                plies = "?" if row.plies is None else row.plies
-                print(
-                    f"{plies:>6}  {row.problems:8d}  {row.solved:6d}  {100 * row.share:6.2f} % "
-                    f"{row.as_told:16d}  {row.median_nodes:12d}  {1000 * row.slowest_seconds:10.1f}"
-                )
+            print(f"\n{summary_as_text(summary)}")
 
 
 def _read_problems(path: Path) -> list[MateProblem]:
-    """The problems of a file, a game's first position, or lines. Raises OSError or ValueError in words."""
+    """Return the problems of a file of lines, or the first positions of its games. Raises OSError or ValueError."""
     starts = read_starts(path)
     return read_problems(path) if starts is None else [MateProblem(sfen, 0) for sfen in starts]
 
@@ -73,12 +70,25 @@ def _figures(problem: MateProblem, result: MateResult) -> dict[str, Any]:
     }
 
 
-def in_words(result: MateResult) -> str:
-    """What the solver found, in one line."""
+def summary_as_text(summary: list[MateSummary]) -> str:
+    """Return the table of results by the length of mate that the file gives, `?` where it gives none."""
+    lines = [" plies  problems  mate found        %  as long as given  no mate  unknown  median nodes  slowest ms"]
+    for row in summary:
+        plies, found = "?" if row.plies is None else row.plies, row.problems - row.no_mate - row.unknown
+        lines.append(
+            f"{plies:>6}  {row.problems:8d}  {found:10d}  {100 * found / row.problems:6.2f} % "
+            f"{row.as_told:17d} {row.no_mate:8d} {row.unknown:8d}  {row.median_nodes:12d}  "
+            f"{1000 * row.slowest_seconds:10.1f}"
+        )
+    return "\n".join(lines)
+
+
+def as_text(result: MateResult) -> str:
+    """Return a result in one line."""
     effort = f"({amount(result.nodes, 'node')}, {1000 * result.seconds:.1f} ms)"
     if result.status is MateStatus.MATE:
         shortest = "" if result.shortest else ", perhaps not the shortest"
         return f"mate in {result.plies}{shortest}: {' '.join(result.moves)} {effort}"
     if result.status is MateStatus.NO_MATE:
         return f"no mate by checks {effort}"
-    return f"unknown: time ran out {effort}"
+    return f"unknown: the time limit was reached {effort}"

@@ -1,4 +1,4 @@
-"""`liteshogi perft`: how many lines of legal moves of a given length a position has, and how fast they are walked."""
+"""`liteshogi perft`: count sequences of legal moves, or measure the speed of counting them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from search.rules.perft import measure_perft, timed_perft
 
 @dataclass(frozen=True)
 class Command:
-    """Count the lines of legal moves of a length, or measure how fast they are counted."""
+    """Count the sequences of legal moves from a position, or measure the speed of counting them."""
 
     position: tyro.conf.Positional[str] = "startpos"
-    """Position in quotes: an SFEN or `startpos`, perhaps with `moves 7g7f ...`."""
+    """Position in quotes: an SFEN or `startpos`, optionally with `moves 7g7f ...`."""
     depth: tyro.conf.Positional[int] = 4
-    """Length of the lines."""
+    """Number of moves per sequence."""
     divide: bool = False
-    """Print the count below each first move."""
+    """Print the count for each first move."""
     bench: bool = False
-    """Measure leaves a second on one core instead: median of five runs on three positions."""
+    """Measure leaves per second on one core instead: the median of five runs on three positions."""
     json: Json = False
 
     def run(self) -> None:
@@ -36,14 +36,14 @@ class Command:
             return
         for move, count in below.items():
             print(f"{move}: {count}")
-        print(f"{nodes} lines of {amount(self.depth, 'move')} in {seconds:.2f} s")
+        print(f"{nodes} sequences of {amount(self.depth, 'move')} in {seconds:.2f} s")
 
     def _bench(self) -> None:
         speed = measure_perft()
         if self.json:
             print(json.dumps(asdict(speed)))
             return
-        print(f"sliders: {speed.sliders}; leaves a second on one core, median of 5")
+        print(f"sliders: {speed.sliders}; leaves per second on one core, median of 5")
         for name, rates in speed.positions.items():
             made, counted = rates.made_per_s / 1e6, rates.counted_per_s / 1e6
-            print(f"{name:12s} made and unmade {made:7.1f} M   counted {counted:7.1f} M")
+            print(f"{name:12s} played and undone {made:7.1f} M   counted {counted:7.1f} M")

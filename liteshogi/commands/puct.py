@@ -1,4 +1,4 @@
-"""`liteshogi puct NET`: the PUCT player as a USI engine."""
+"""`liteshogi puct`: the PUCT search as a USI engine."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from search.usi.puct import PuctAdapter, load_beside
 
 @dataclass(frozen=True)
 class Command:
-    """Speak USI with a policy-value network in an ONNX file of dlshogi's format, searched by PUCT."""
+    """Speak USI and play by PUCT search with a policy-value network in dlshogi's ONNX format."""
 
     net: tyro.conf.Positional[Path]
-    """ONNX file: inputs input1 and input2, outputs output_policy, output_value and perhaps output_draw."""
+    """ONNX file with the inputs input1 and input2, the outputs output_policy and output_value, and optionally
+    output_draw."""
 
     def run(self) -> None:
         main(PuctAdapter(load_beside(self.net)))

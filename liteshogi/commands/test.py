@@ -1,4 +1,4 @@
-"""`liteshogi test`: how well a net of any kind predicts the results of held-out games."""
+"""`liteshogi test`: accuracy, losses and calibration of a network on held-out games."""
 
 from __future__ import annotations
 
@@ -8,101 +8,105 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import tyro
 
-from experiments.network_kinds import Precision, judge
+from experiments.network_kinds.judging import RARE_HEADS, JudgeReport, Precision, RareHead, judge
+from experiments.network_kinds.kind import Kind, UnplayableNetwork, kind_of
 from lite.records.file import Refusals
 from liteshogi.commands.arguments import Json, Net
 
-RARE = ("draw", "sennichite", "declaration", "move_limit", "entered")
-"""What heads beside policy and value foretell."""
+if TYPE_CHECKING:
+    from experiments.labels.yardstick import D1
 
 
 @dataclass(frozen=True)
 class Command:
-    """Test a net on records of games that it did not learn from."""
+    """Measure accuracy, log loss and calibration on held-out games."""
 
     net: Net
-    """A trained network (or its run's directory), a folded one, an ONNX file, an nn.bin, or `default`; value networks
-    and policy-value networks."""
+    """Network of any kind: trained (a file or the folder of its run), folded, ONNX, nn.bin, or the name of a shipped
+    one, such as `default`."""
     data: tyro.conf.Positional[tuple[Path, ...]]
-    """Held-out records: hcpe, hcpe3 and psv files, any mixture."""
+    """Held-out records: hcpe, hcpe3 and psv files or folders of them, in any mixture."""
     positions: int | None = None
-    """Test on the first so many positions; None: on all."""
+    """Number of positions from the start of the data; None means all."""
     batch_size: int | None = None
-    """Positions at a time; None: 8192 for a value network, 512 for a policy-value network."""
+    """Positions evaluated at a time; None means 8192 for a value network and 512 for a policy-value network."""
     precision: Precision = "float32"
-    """Numbers that a policy-value network computes with: bfloat16 is faster where the CPU has it, and differs in the
-    third digit of a logit."""
+    """Numbers that a policy-value network computes with. bfloat16 is faster on CPUs that have it, and changes the third
+    digit of a logit."""
     threads: int = 1
-    """Cores to use."""
+    """Number of cores to use."""
     yardstick: tuple[Path, ...] = ()
-    """Records with the scores of long searches, as `liteshogi expand --label search --nodes 10000` makes them: how far
-    a folded net's word, one ply and quiescence deep, is from theirs (d1-RMSE), which goes with games."""
+    """Also measure d1-RMSE of a folded network: the error of its win rate after one ply and quiescence against long
+    searches. These records hold the scores of long searches, as `liteshogi yardstick` makes them."""
     json: Json = False
 
     def run(self) -> None:
-        distance = {}
+        d1 = None
         if self.yardstick:
+            if (kind := kind_of(self.net)) is not Kind.FOLDED:
+                raise UnplayableNetwork(self.net, kind)
             from experiments.labels.yardstick import measure_d1
 
-            distance = measure_d1(self.net, self.yardstick).figures()
-        report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads) | distance
+            d1 = measure_d1(self.net, self.yardstick)
+        report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads)
         if self.json:
-            print(json.dumps(report))
+            print(json.dumps(report.as_json() | ({} if d1 is None else d1.figures())))
             return
-        print(as_text(report))
-        for line in left_out(report):
+        print(as_text(report, d1))
+        for line in left_out(report, d1):
             print(line, file=sys.stderr)
 
 
-def as_text(report: dict[str, Any]) -> str:
-    """A report of `lite.training.metrics` for a reader."""
+def as_text(report: JudgeReport, d1: D1 | None = None) -> str:
+    """Return the figures as text."""
     lines = []
-    if report.get("policy_accuracy") is not None:
-        lines.append(f"policy accuracy       {_share(report['policy_accuracy'])}, loss {report['policy_loss']:.4f}")
-    if "d1_rmse" in report:
+    if report.policy_accuracy is not None:
+        lines.append(f"policy accuracy       {_share(report.policy_accuracy)}, loss {report.policy_loss:.4f}")
+    if d1 is not None:
         lines.append(
-            f"d1-RMSE               {report['d1_rmse']:.4f} +- {report['d1_rmse_error']:.4f} "
-            f"(standard error; at {report['d1_scale']} cp a logit, {report['d1_positions']:,} positions)"
+            f"d1-RMSE               {d1.rmse:.4f} +- {d1.error:.4f} "
+            f"(standard error; at {d1.scale} cp per logit, {d1.positions:,} positions)"
         )
-    lines += [rare_as_text(name, report[name]) for name in RARE if name in report]
+    heads = {name: getattr(report, name) for name in RARE_HEADS}
+    lines += [rare_as_text(name, head) for name, head in heads.items() if head is not None]
     lines += [
-        f"positions             {report['positions']:,} ({report['draws']:,} drawn)",
-        f"accuracy              {_share(report['accuracy'])} (draws left out)",
-        f"accuracy              {_share(report['accuracy_draw_as_win'])} (a draw as a win)",
-        f"accuracy of material  {_share(report['material_accuracy'])}",
-        f"log loss              {report['log_loss']:.4f}",
-        f"Brier score           {report['brier']:.4f}",
-        f"calibration error     {report['calibration_error']:.4f}",
+        f"positions             {report.positions:,} ({report.draws:,} drawn)",
+        f"accuracy              {_share(report.accuracy)} (without draws)",
+        f"accuracy              {_share(report.accuracy_draw_as_win)} (a draw counts as a win)",
+        f"accuracy of material  {_share(report.material_accuracy)}",
+        f"log loss              {report.log_loss:.4f}",
+        f"Brier score           {report.brier:.4f}",
+        f"calibration error     {report.calibration_error:.4f}",
         "predicted  actual  positions",
     ]
-    lines += [f"  {b['predicted']:7.3f} {b['actual']:7.3f} {b['positions']:10,}" for b in report["calibration"]]
+    lines += [f"  {one.predicted:7.3f} {one.actual:7.3f} {one.positions:10,}" for one in report.calibration]
     lines += ["band                     positions  accuracy  log loss"]
-    for band in report["by_ply"] + report["by_score"]:
-        lines.append(
-            f"  {band['band']:22} {band['positions']:9,}  {_share(band['accuracy']):>8}  {band['log_loss']:8.4f}"
-        )
+    lines += [
+        f"  {band.band:22} {band.positions:9,}  {_share(band.accuracy):>8}  {band.log_loss:8.4f}"
+        for band in report.by_ply + report.by_score
+    ]
     return "\n".join(lines)
 
 
-def left_out(report: dict[str, Any]) -> Iterator[str]:
-    """What was refused of the records and of the yardstick, a line each, as `train` says it."""
-    for kind in ("", "d1_"):
-        if reasons := report.get(f"{kind}refused"):
-            refusals = Refusals(report[f"{kind}records_read"], Counter(reasons), report[f"{kind}first_refused"])
-            yield f"left out: {refusals}"
+def left_out(report: JudgeReport, d1: D1 | None = None) -> Iterator[str]:
+    """Yield one line about the refused records of the data and one about those of the yardstick, if there are any."""
+    if report.refused:
+        yield f"left out: {Refusals(report.records_read, Counter(report.refused), list(report.first_refused))}"
+    if d1 is not None and d1.refusals.refused:
+        yield f"left out: {d1.refusals}"
 
 
-def rare_as_text(name: str, figures: dict[str, Any]) -> str:
-    """A line of `judge_rare`'s figures."""
+def rare_as_text(name: str, head: RareHead) -> str:
+    """Return the figures of one head in one line."""
     return (
-        f"{name}: {_share(figures['base_rate'])} of positions; Brier score {figures['brier']:.5f} "
-        f"(of the base rate {figures['base_brier']:.5f}), accuracy {_share(figures['accuracy'])} "
-        f"(base {_share(figures['base_accuracy'])}), precision {_share(figures['precision'])}, "
-        f"recall {_share(figures['recall'])}, average precision {_share(figures['average_precision'])}"
+        f"{name}: {_share(head.base_rate)} of positions; Brier score {head.brier:.5f} "
+        f"(of the base rate {head.base_brier:.5f}), accuracy {_share(head.accuracy)} "
+        f"(base {_share(head.base_accuracy)}), precision {_share(head.precision)}, "
+        f"recall {_share(head.recall)}, average precision {_share(head.average_precision)}"
     )
 
 

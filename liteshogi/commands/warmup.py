@@ -1,4 +1,4 @@
-"""`liteshogi warmup`: the engines compiled ahead, for installers."""
+"""`liteshogi warmup`: compile the engines ahead of their first start."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from search.warmup import remove_unused, warm_up, warm_up_puct
 
 @dataclass(frozen=True)
 class Command:
-    """Compile the engines ahead, so that their first start in a GUI is as quick as every other.
+    """Compile the engines ahead, so that the first start in a GUI is fast.
 
-    The PUCT player is compiled where there is onnxruntime, without which it cannot play.
+    PUCT is compiled only if onnxruntime is installed, which it requires. Compiled code that was not used for a month is
+    deleted.
     """
 
     json: Json = False
@@ -29,5 +30,5 @@ class Command:
             figures = {"seconds": round(seconds, 3), "directory": str(CACHE_DIRECTORY), "removed": removed}
             print(json.dumps(figures | {"puct": puct}))
         else:
-            with_puct = "" if puct else " (without that of the PUCT player, which needs onnxruntime)"
+            with_puct = "" if puct else " (without PUCT, which requires onnxruntime)"
             print(f"compiled code ready in {seconds:.1f} s: {CACHE_DIRECTORY}{with_puct}")

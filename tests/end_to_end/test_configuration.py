@@ -24,7 +24,7 @@ from lite.training.options import TrainingOptions, ValueTraining
 from liteshogi.__main__ import main
 from liteshogi.commands.arguments import part
 from liteshogi.commands.loop import read_training
-from liteshogi.commands.train.configuration import configured
+from liteshogi.commands.train.configuration import configured, read_configuration
 from tests.lite.training.conftest import random_games
 
 SIZES = st.integers(1, 64)
@@ -130,12 +130,12 @@ def test_a_run_is_repeated_from_its_file(tmp_path: Path, monkeypatch: pytest.Mon
     records = random_games(tmp_path / "train.hcpe", 8, 1)
     sizes = ("--dims", 4, 2, 8, "--batch-size", 64, "--epochs", 2, "--lambda", 0.9, "--seed", 3)
     assert not liteshogi(monkeypatch, "train", "untied", records, "-o", tmp_path / "a", *sizes)
-    config = tmp_path / "a" / "config.json"
+    config = tmp_path / "a" / "run.json"
     assert not liteshogi(monkeypatch, "train", "untied", "--config", config, "-o", tmp_path / "b")
     first, second = ((tmp_path / name / "network.safetensors").read_bytes() for name in "ab")
     assert first == second
     assert not liteshogi(monkeypatch, "train", "untied", "--config", config, "--lambda", 0.1, "-o", tmp_path / "c")
-    a, c = (json.loads((tmp_path / name / "config.json").read_text()) for name in "ac")
+    a, c = (read_configuration(tmp_path / name / "run.json") for name in "ac")
     assert {name for name in a if a[name] != c[name]} == {"lambda", "output"}
     assert load_model(tmp_path / "c")[1]["options"]["lambda_"] == 0.1
     # The run of the file itself goes on.
@@ -152,7 +152,7 @@ def test_a_run_is_repeated_from_its_file(tmp_path: Path, monkeypatch: pytest.Mon
         ('{"epoch": 3}', "config.json: its options cannot be taken, for the reason above"),
         ('{"epochs": "many"}', "config.json: its options cannot be taken, for the reason above"),
         ('{"config": "other.json"}', "config.json: config: a file of options names no other; put the options of both"),
-        ("{}", "no data: name at least one"),
+        ("{}", "--data: no file is named"),
         (None, "config.json: no such file"),
     ],
 )

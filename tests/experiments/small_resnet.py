@@ -23,7 +23,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def onnx_file(trained: Path) -> Path:
     """The same network as ONNX."""
-    from experiments.network_kinds import export
+    from experiments.network_kinds.exporting import export
 
     export(str(trained / "network.safetensors"), trained / "net.onnx")
     return trained / "net.onnx"

@@ -1,7 +1,8 @@
-"""A network's file says what it is: every kind is told apart, tested, asked, exported and played by its name."""
+"""Networks of every kind: detected from the file, tested, evaluated, exported and played."""
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
@@ -10,12 +11,21 @@ from pathlib import Path
 import pytest
 import torch
 
-from experiments.network_kinds import Kind, as_player, bench, evaluate, export, judge, kind_of
+from experiments.network_kinds.exporting import UnsuitableSuffix, export
+from experiments.network_kinds.judging import judge
+from experiments.network_kinds.kind import Kind, UnplayableNetwork, kind_of
+from experiments.network_kinds.player_command import as_player
+from experiments.network_kinds.position_values import evaluate
+from experiments.network_kinds.search_speed import measure_search
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, save_resnet
 from export.fold import fold_file
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import KpConfig
 from lite.training.checkpoint import save_model
+from liteshogi.remedies import remedy
+from search.alphabeta.bench import BenchResult
+from search.puct.playout_speed import PlayoutSpeed
+from search.system.options import OptionError
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
@@ -60,14 +70,18 @@ def nets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("name", "kind"), KINDS.items())
-def test_every_kind_is_told_apart_and_tested(name: str, kind: Kind, nets: Path) -> None:
+def test_every_kind_is_detected_and_tested(name: str, kind: Kind, nets: Path) -> None:
     assert kind_of(str(nets / name)) is kind
     report = judge(str(nets / name), (SAMPLE,), positions=170, batch_size=100)
-    assert report["positions"] == 170
-    assert (report["records_read"], report["refused"]) == (300, {})
-    assert 0 < report["log_loss"] < 2
-    has_policy = kind in (Kind.POLICY_VALUE, Kind.POLICY_VALUE_ONNX)
-    assert ("policy_accuracy" in report) == ("draw" in report) == has_policy
+    assert report.positions == 170
+    assert (report.records_read, report.refused) == (300, {})
+    assert report.log_loss is not None
+    assert 0 < report.log_loss < 2
+    assert {"policy_accuracy", "draw"} & report.as_json().keys() == (
+        {"policy_accuracy", "draw"} if kind.has_policy else set()
+    )
+    assert {"net", "data", "accuracy", "calibration", "by_ply", "refused"} <= report.as_json().keys()
+    json.dumps(report.as_json())
 
 
 @pytest.mark.parametrize(
@@ -80,18 +94,18 @@ def test_every_kind_is_told_apart_and_tested(name: str, kind: Kind, nets: Path) 
         ("drawing", "drawing.safetensors"),
     ],
 )
-def test_a_network_says_the_same_in_every_form(one: str, other: str, nets: Path) -> None:
+def test_a_network_evaluates_alike_in_every_format(one: str, other: str, nets: Path) -> None:
     for mine, theirs in zip(evaluate(str(nets / one), SFENS), evaluate(str(nets / other), SFENS), strict=True):
-        assert mine["sfen"] == theirs["sfen"]
-        assert mine["win_rate"] == pytest.approx(theirs["win_rate"], abs=0.02)
-        assert ("draw" in mine) == ("draw" in theirs) == (one != "value")
-        if one != "value":
-            assert mine["draw"] == pytest.approx(theirs["draw"], abs=1e-4 if other.endswith("onnx") else 0.02)
-        assert ("output" in theirs) == other.endswith("safetensors")
+        assert mine.sfen == theirs.sfen
+        assert mine.win_rate == pytest.approx(theirs.win_rate, abs=0.02)
+        assert (mine.draw is None) == (theirs.draw is None) == (one == "value")
+        if mine.draw is not None:
+            assert mine.draw == pytest.approx(theirs.draw, abs=1e-4 if other.endswith("onnx") else 0.02)
+        assert ("output" in theirs.as_json()) == (theirs.output is not None) == other.endswith("safetensors")
 
 
 def test_no_threads_are_refused(nets: Path) -> None:
-    with pytest.raises(ValueError, match="--threads 0: must be at least 1"):
+    with pytest.raises(OptionError, match="`threads` 0: must be at least 1"):
         judge(str(nets / "value"), (SAMPLE,), threads=0)
 
 
@@ -100,7 +114,7 @@ def test_a_score_is_on_the_scale_of_the_training(nets: Path) -> None:
 
     for name, scale in (("value", 400.0), ("policy", 500.0)):
         for row in evaluate(str(nets / name), SFENS):
-            assert win_rate(row["score_cp"], scale) == pytest.approx(row["win_rate"], abs=0.001)
+            assert win_rate(row.score_cp, scale) == pytest.approx(row.win_rate, abs=0.001)
 
 
 def test_a_position_without_kings_is_refused_by_every_kind(nets: Path) -> None:
@@ -110,26 +124,34 @@ def test_a_position_without_kings_is_refused_by_every_kind(nets: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "output", "unfolded"),
+    [
+        ("value", "nn.bin", True),
+        ("policy", "net.bin", False),
+        ("folded.safetensors", "net.onnx", False),
+        ("value", "vectors.json", True),
+    ],
+)
+def test_a_format_of_another_kind_is_refused(name: str, output: str, unfolded: bool, nets: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in nets.rglob("*")}
+    with pytest.raises(UnsuitableSuffix) as refused:
+        export(str(nets / name), nets / f"other-{output}")
+    error = refused.value
+    assert (error.network_path, error.kind, error.unfolded) == (str(nets / name), KINDS[name], unfolded)
+    assert remedy(error) == (f": liteshogi fold {nets / name} -o net.safetensors" if unfolded else "")
+    assert {path: path.stat().st_mtime_ns for path in nets.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
     ("name", "output", "words"),
     [
-        ("value", "nn.bin", "is a trained value network, which is written as .onnx; to write .bin fold it first"),
-        ("policy", "net.bin", "is a trained policy-value network, which is written as .onnx; end it in .onnx"),
-        (
-            "folded.safetensors",
-            "net.onnx",
-            "is a network of the engine's, which is written as .bin, .h, .json; end it in",
-        ),
-        ("value", "vectors.json", "to write .json fold it first"),
-        ("policy.onnx", "net.onnx", "is ONNX already"),
+        ("policy.onnx", "net.onnx", "is already an ONNX file"),
         ("value", "value.onnx", "already exists; set `overwrite`"),
     ],
 )
-def test_what_cannot_be_exported_is_said(name: str, output: str, words: str, nets: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in nets.rglob("*")}
-    with pytest.raises(ValueError) as refused:  # noqa: PT011 (the words are looked at below)
-        export(str(nets / name), nets / output if words.startswith("is there") else nets / f"other-{output}")
-    assert words in str(refused.value)
-    assert {path: path.stat().st_mtime_ns for path in nets.rglob("*")} == before
+def test_an_export_that_is_done_is_refused(name: str, output: str, words: str, nets: Path) -> None:
+    with pytest.raises(ValueError, match=words):
+        export(str(nets / name), nets / output)
 
 
 def test_a_network_plays_as_the_engine_with_it(nets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,9 +170,12 @@ def test_a_network_plays_as_the_engine_with_it(nets: Path, monkeypatch: pytest.M
     program, flag, start = shlex.split(command)
     assert (program, flag, options) == (sys.executable, "-c", ())
     assert f"sys.path.insert(0, {nets.as_posix()!r})" in start
-    for name, remedy in (("value", "fold it first"), ("policy", "write it as ONNX first"), ("value.onnx", "folded")):
-        with pytest.raises(ValueError, match=f"which does not play; .*{remedy}"):
+    for name, made_by in (("value", "fold"), ("policy", "export"), ("value.onnx", "")):
+        with pytest.raises(UnplayableNetwork) as refused:
             as_player(name)
+        assert (refused.value.network_path, refused.value.kind) == (name, KINDS[name])
+        assert remedy(refused.value).startswith(f": liteshogi {made_by} {name} -o " if made_by else "")
+        assert bool(remedy(refused.value)) == bool(made_by)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
@@ -161,21 +186,27 @@ def test_a_pipe_plays_as_nothing(name: str, tmp_path: Path) -> None:
         as_player(str(tmp_path / name))
 
 
-def test_bench_searches_as_the_network_is_played(nets: Path) -> None:
-    assert bench(str(nets / "folded.safetensors"), 2)["signature"] > 0
-    assert bench(str(nets / "policy.onnx"))["playouts"] >= 1500
-    for limits, words in (((2,), "have no --depth here"), ((None, 100), "have no --nodes here")):
-        with pytest.raises(ValueError, match=words):
-            bench(str(nets / "policy.onnx"), *limits)
-    with pytest.raises(ValueError, match=r"which does not play; fold it first"):
-        bench(str(nets / "value"))
+def test_the_speed_is_that_of_the_search_that_plays(nets: Path) -> None:
+    found = measure_search(str(nets / "folded.safetensors"), 2)
+    assert isinstance(found, BenchResult)
+    assert found.signature is not None
+    assert found.signature > 0
+    speed = measure_search(str(nets / "policy.onnx"))
+    assert isinstance(speed, PlayoutSpeed)
+    assert speed.playouts >= 1500
+    for limits, field in (((2,), "depth"), ((None, 100), "nodes")):
+        with pytest.raises(OptionError) as refused:
+            measure_search(str(nets / "policy.onnx"), *limits)
+        assert refused.value.fields == (field,)
+    with pytest.raises(UnplayableNetwork):
+        measure_search(str(nets / "value"))
 
 
 def test_what_is_no_network_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no directory of a training run"):
+    with pytest.raises(FileNotFoundError, match="not the folder of a training run"):
         kind_of(str(tmp_path))
     (tmp_path / "cut.safetensors").write_bytes(b"1234")
     with pytest.raises(ValueError, match="not a safetensors file"):
         kind_of(str(tmp_path / "cut.safetensors"))
-    with pytest.raises(ValueError, match="no data: name at least one"):
+    with pytest.raises(OptionError, match="name at least one hcpe"):
         judge("default", ())

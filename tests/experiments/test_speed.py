@@ -1,4 +1,4 @@
-"""Speeds of engines side by side: the ratios, the turns, and what is said of an engine that cannot be timed."""
+"""Comparison of engines' speeds: ratios, order of the searches, and errors of engines that cannot be timed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.speed import SpeedOptions, TimedPlayer, TimedSearch, compare_speeds, measure_speeds
+from experiments.speed import PlayerSpeed, SpeedOptions, TimedPlayer, TimedSearch, compare_speeds, measure_speeds
 from liteshogi.commands.bench.engines import Command
+from search.system.options import OptionError
 
 SCRIPT = """#!{python} -SE
 import sys, time
@@ -44,7 +45,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def scripted(tmp_path) -> Path:
-    """An engine: `scripted SECONDS BEHAVIOUR`, the seconds of CPU that a search of it takes."""
+    """Path of an engine: `scripted SECONDS BEHAVIOUR`, with the CPU seconds that each search takes."""
     program = tmp_path / "scripted"
     program.write_text(SCRIPT.replace("{python}", sys.executable))
     program.chmod(0o755)
@@ -52,7 +53,7 @@ def scripted(tmp_path) -> Path:
 
 
 def test_ratios_are_geometric_means_over_positions():
-    """A node of the second takes twice the first's time in one position, eight times in the other: four times."""
+    """A node of the second player takes 2 and 8 times the first's time in two positions: 4 times on average."""
     slow = {0: 2e-3, 1: 8e-3}
     turns = [
         [TimedSearch(1000 * (round_ + 1), 9, 1e-3 * (round_ + 1), 1.0), TimedSearch(1000, 8, slow[place], 1.0)]
@@ -60,17 +61,17 @@ def test_ratios_are_geometric_means_over_positions():
         for place in range(2)
     ]
     first, second = compare_speeds(["a", "b"], turns, 2)
-    assert first == {"name": "a", "nps": 1_000_000, "wall_nps": 2000, "ratio": 1.0, "error": 0.0, "depth": 9.0}
-    assert second["ratio"] == 4.0
-    assert second["error"] == pytest.approx(4 * 0.6931, abs=1e-3)  # of log 2 and log 8: half of log 4
-    assert (second["nps"], second["wall_nps"], second["depth"]) == (312_500, 1000, 8.0)
+    assert first == PlayerSpeed(name="a", nps=1_000_000, wall_nps=2000, ratio=1.0, error=0.0, depth=9.0)
+    assert second.ratio == 4.0
+    assert second.error == pytest.approx(4 * 0.6931, abs=1e-3)  # of log 2 and log 8: half of log 4
+    assert (second.nps, second.wall_nps, second.depth) == (312_500, 1000, 8.0)
 
 
-def test_of_one_position_or_a_cut_round_what_there_is_counts():
+def test_one_position_or_an_incomplete_round_is_compared():
     turn = [TimedSearch(100, 1, 1.0, 1.0), TimedSearch(100, 1, 3.0, 1.0)]
-    assert [(one["ratio"], one["error"]) for one in compare_speeds(["a", "b"], [turn], 5)] == [(1, None), (3, None)]
-    dear = [turn[0], TimedSearch(100, 1, 12.0, 1.0)]
-    assert compare_speeds(["a", "b"], [turn, turn, dear], 2)[1]["ratio"] == pytest.approx(18**0.5, abs=1e-4)
+    assert [(one.ratio, one.error) for one in compare_speeds(["a", "b"], [turn], 5)] == [(1, None), (3, None)]
+    slow = [turn[0], TimedSearch(100, 1, 12.0, 1.0)]
+    assert compare_speeds(["a", "b"], [turn, turn, slow], 2)[1].ratio == pytest.approx(18**0.5, abs=1e-4)
 
 
 def test_engines_are_timed_by_their_own_cpu(scripted, capsys):
@@ -98,7 +99,7 @@ def test_this_engine_is_timed_as_a_process_too(scripted, capsys):
 
 
 def _record(monkeypatch, until: int) -> list[str]:
-    """The players of all searches, of which the one numbered `until` is broken off as Ctrl-C does."""
+    """Record the players of all searches; search number `until` is interrupted as by Ctrl-C."""
     order: list[str] = []
 
     def search(self, position, limits):
@@ -117,7 +118,7 @@ def test_another_player_begins_each_round(scripted, monkeypatch):
     assert "".join(order) == "abc" + "abcabc" + "bcabca" + "cabcab"
 
 
-def test_what_is_done_is_told_when_it_is_broken_off(scripted, monkeypatch, capsys):
+def test_completed_searches_are_reported_after_an_interrupt(scripted, monkeypatch, capsys):
     players = tuple(f"{name}={scripted} 0 plays" for name in "ab")
     _record(monkeypatch, 2 + 5)
     with pytest.raises(KeyboardInterrupt):
@@ -133,7 +134,7 @@ def test_what_is_done_is_told_when_it_is_broken_off(scripted, monkeypatch, capsy
     ("behaviour", "words"),
     [
         ("dies", r"^bad: .*scripted 0 dies: ended before bestmove \(status 1\): Segmentation fault$"),
-        ("mute", "^bad: told no nodes of startpos$"),
+        ("mute", "^bad: reported no nodes for startpos$"),
     ],
 )
 def test_an_engine_that_cannot_be_timed_is_named(scripted, behaviour, words):
@@ -157,14 +158,16 @@ def test_a_script_that_starts_an_engine_is_no_engine(scripted, tmp_path):
 
 
 def test_nodes_and_a_clock_at_once_are_refused():
-    with pytest.raises(ValueError, match="--nodes 7: not with --byoyomi"):
+    with pytest.raises(OptionError) as refused:
         measure_speeds(SpeedOptions(("default",), nodes=7, byoyomi=50))
+    assert refused.value.fields == ("nodes", "byoyomi")
 
 
 @pytest.mark.parametrize("options", [{"players": ()}, {"rounds": 0}, {"nodes": 0}, {"positions": 0}, {"byoyomi": 0}])
 def test_nothing_to_measure_is_refused(options):
-    with pytest.raises(ValueError, match="at least"):
+    with pytest.raises(OptionError) as refused:
         measure_speeds(SpeedOptions(**({"players": ("default",)} | options)))
+    assert refused.value.fields == tuple(options)
 
 
 def test_limits_are_those_that_usi_has():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.network_kinds import export
+from experiments.network_kinds.exporting import export
 from export.fold import fold_checked, fold_file
 from export.nnue import import_nnue
 from export.positions import Sample

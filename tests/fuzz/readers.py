@@ -242,7 +242,7 @@ def read_pairs(path: Path) -> object:
 def read_log(path: Path) -> object:
     from lite.training.log import read_log
 
-    return len(read_log(path))
+    return len(read_log(path.parent))
 
 
 def read_description(path: Path) -> object:
@@ -320,7 +320,7 @@ READERS: dict[str, Reader] = {
         {"kind": "answer", "position": "startpos", "nodes": 100, "move": "7g7f", "score": 50},
     ),
     "pairs": _lines(read_pairs, "results.jsonl", _JOB | {"stop": seeds.FIRST_GAMES}),
-    "log": _lines(read_log, "log.jsonl", {"kind": "train", "step": 10, "loss": 0.5}, {"kind": "valid", "step": 10}),
+    "log": _lines(read_log, "results.jsonl", {"kind": "started", "step": 10, "cp_per_logit": 600.0}, {"kind": "epoch"}),
     "description": _json(read_description, "description.json", seeds.DESCRIPTION),
     "worst": _lines(read_worst, "results.jsonl", seeds.LOSS),
     "report": _lines(read_report, "results.jsonl", *(_JOB | {"job": job, "counts": seeds.PAIR} for job in range(4))),

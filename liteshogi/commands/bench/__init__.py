@@ -1,1 +1,1 @@
-"""Measure: the search, where nothing else is named, and what lies around it."""
+"""Benchmarks, one file per kind."""

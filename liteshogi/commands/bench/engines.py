@@ -1,24 +1,23 @@
-"""`liteshogi bench engines`: nodes a second of several engines, each in turn on the same positions."""
+"""`liteshogi bench engines`: compare the speeds of several engines on the same positions."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
 
 import tyro
 
-from experiments.speed import SpeedOptions, measure_speeds
+from experiments.speed import SpeedOptions, SpeedReport, measure_speeds
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json
 
 
 @dataclass(frozen=True)
 class Command(SpeedOptions):
-    """Compare the speeds of engines, each in turn on the same positions, by the CPU time of their processes.
+    """Compare the speeds of engines on the same positions, by the CPU time of their processes.
 
-    Players are named as in `liteshogi match`, a network's file or name standing for this engine; all are USI processes
-    of one thread. Ctrl-C ends it, and what is done is printed.
+    Every player is a USI process with one thread. All players search a position before the next position begins, so a
+    busy machine slows all of them alike. Ctrl-C ends the benchmark and prints the completed searches.
     """
 
     players: tyro.conf.Positional[tuple[str, ...]]
@@ -26,22 +25,21 @@ class Command(SpeedOptions):
 
     def run(self) -> None:
         found = measure_speeds(self)
-        print(json.dumps(found, ensure_ascii=False) if self.json else as_text(found))
-        if found["interrupted"]:
+        print(json.dumps(asdict(found), ensure_ascii=False) if self.json else as_text(found))
+        if found.interrupted:
             raise KeyboardInterrupt
 
 
-def as_text(found: dict[str, Any]) -> str:
-    """The figures for a reader."""
-    width = max(len("player"), *(len(one["name"]) for one in found["players"]))
+def as_text(found: SpeedReport) -> str:
+    """Return the speeds as text."""
+    width = max(len("player"), *(len(one.name) for one in found.players))
     lines = [
-        f"CPU {found['cpu']}, kernel {found['kernel']}",
-        f"go {found['go']}: {found['turns']} searches of each player, {amount(found['positions'], 'position')} in "
-        f"{amount(found['rounds'], 'round')}, by CPU time",
-        f"{'player':{width}}    nodes/s  of all time  a node's time    error  depth",
+        f"CPU {found.cpu}, kernel {found.kernel}",
+        f"go {found.go}: {found.turns} searches of each player, {amount(found.positions, 'position')} in "
+        f"{amount(found.rounds, 'round')}, nodes per second of CPU time and of elapsed time",
+        f"{'player':{width}}    nodes/s      elapsed  time per node    error  depth",
     ]
-    for number, one in enumerate(found["players"]):
-        error = f"{one['error']:.3f}" if number and one["error"] is not None else ""
-        speeds = f"{one['nps']:10,} {one['wall_nps']:12,}"
-        lines.append(f"{one['name']:{width}} {speeds} {one['ratio']:14.3f} {error:>8} {one['depth']:6g}")
+    for number, one in enumerate(found.players):
+        error = f"{one.error:.3f}" if number and one.error is not None else ""
+        lines.append(f"{one.name:{width}} {one.nps:10,} {one.wall_nps:12,} {one.ratio:14.3f} {error:>8} {one.depth:6g}")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`liteshogi bench factory`: games an hour and labels a second."""
+"""`liteshogi bench factory`: speed of self-play games and of labels."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from liteshogi.commands.arguments import Json, Net, OrSample
 
 @dataclass(frozen=True)
 class Command:
-    """Measure games in process against pipes, and labels a second by kind, on one core."""
+    """Measure self-play in positions per hour, in process and through pipes, and labels per second by kind."""
 
     net: Net = "default"
-    """A folded network file, an nn.bin, or `default`."""
+    """Network to play and label with: a folded network file, an nn.bin, or the name of a shipped network."""
     data: Annotated[Path, OrSample] = SAMPLE / "teacher_sample.hcpe3"
-    """Records whose positions are labelled."""
+    """Records whose positions are labelled: hcpe, hcpe3 or psv."""
     json: Json = False
 
     def run(self) -> None:
@@ -30,12 +30,13 @@ class Command:
         games, pipes = report["games"], report["pipes"]["positions_per_hour"]
         print(f"search          {report['search_nps']:>12,} nodes/s")
         print(
-            f"games           {games['positions_per_hour']:>12,} positions/hour at {NODES:,} nodes a move, "
-            f"{games['nps']:,} nodes/s, {games['of_search']:.2f} of the search's"
+            f"games           {games['positions_per_hour']:>12,} positions/hour at {NODES:,} nodes per move, "
+            f"{games['nps']:,} nodes/s, {games['of_search']:.2f} of the speed of a long search"
         )
         everywhere = games["all_cores_positions_per_hour"]
         print(f"on {games['cores']:2} cores     {everywhere:>12,} positions/hour")
-        print(f"through pipes   {pipes:>12,} positions/hour of two processes: {everywhere / pipes:.1f} times")
+        print(f"through pipes   {pipes:>12,} positions/hour by two processes")
+        print(f"in process      {everywhere / pipes:>12.1f} times as many positions/hour on all cores")
         for name, rate in report["labels"].items():
             print(f"{name:15} {rate:>12,} positions/s")
-        print(f"a label of {LABEL_NODES} nodes takes {report['label_overhead']:.2f} of their time in a long search")
+        print(f"a label of {LABEL_NODES} nodes takes {report['label_overhead']:.2f} times as long as in a long search")

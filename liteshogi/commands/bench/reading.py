@@ -1,4 +1,4 @@
-"""`liteshogi bench reading`: positions a second of decoding records and of whole shuffled epochs, and their memory."""
+"""`liteshogi bench reading`: speed of decoding records and of whole shuffled epochs, and their memory."""
 
 from __future__ import annotations
 
@@ -12,27 +12,32 @@ from lite.amounts import amount
 from lite.records.reading_speed import measure_epoch, measure_files
 from liteshogi.commands.arguments import Json
 from search.system.bounds import MOST_AT_ONCE, check_numbers
+from search.system.options import OptionError
 
 
 @dataclass(frozen=True)
 class Command:
-    """Measure how fast records are read: decoding alone, and the reader as training uses it."""
+    """Measure the speed of reading records: decoding alone, and shuffled epochs as in training."""
 
     data: tyro.conf.Positional[tuple[Path, ...]]
-    """hcpe, hcpe3 and psv files; each is measured by itself."""
+    """Records to read: hcpe, hcpe3 and psv files or folders of them; each file is measured separately."""
     together: bool = False
-    """Measure one epoch over all of them instead: its speed and the memory that it takes, by tenths."""
+    """Measure one epoch over all files together instead: its speed and memory, by tenths."""
     threads: int = 1
-    """Cores to decode with, together."""
+    """Number of cores that decode; requires `--together`."""
     rounds: int = 3
-    """The best of so many is told."""
+    """Number of rounds; the fastest is reported."""
     json: Json = False
 
     def run(self) -> None:
         check_numbers(self, "rounds")
         check_numbers(self, "threads", most=MOST_AT_ONCE)
         if self.threads > 1 and not self.together:
-            raise ValueError(f"--threads {self.threads}: is for --together; each file is measured on one core")
+            raise OptionError(
+                f"`threads` {self.threads}: is for `together`; without it each file is measured on one core",
+                "threads",
+                "together",
+            )
         if self.together:
             self._measure_together()
             return
@@ -58,5 +63,5 @@ class Command:
         for number, tenth in enumerate(report.tenths):
             memory = tenth.resident_bytes
             held = "" if memory is None else f", {memory / 1e9:.2f} GB of memory"
-            speeds = f"{tenth.positions_per_s:,.0f} positions/s, {tenth.positions_per_cpu_s:,.0f} a CPU second"
+            speeds = f"{tenth.positions_per_s:,.0f} positions/s, {tenth.positions_per_cpu_s:,.0f} per CPU second"
             print(f"{10 * number + 10:3d} %: {speeds}{held}", flush=True)

@@ -1,33 +1,36 @@
-"""`liteshogi bench`, or `liteshogi bench search`: the node signature and the speed of the search."""
+"""`liteshogi bench` or `liteshogi bench search`: node signature and speed of the search."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-from experiments.network_kinds import bench
+from experiments.network_kinds.search_speed import measure_search
 from liteshogi.commands.arguments import Json, Net
+from search.alphabeta.bench import BenchResult
 
 
 @dataclass(frozen=True)
 class Command:
-    """Measure the search: its node signature and its speed."""
+    """Measure the node signature and the speed of the search."""
 
     net: Net = "default"
-    """Network to search with: a folded network file, an nn.bin, `default`, or an ONNX file that PUCT plays with."""
+    """Network to search with: a folded network file, an nn.bin, the name of a shipped network, or an ONNX file of a
+    policy-value network, which PUCT searches."""
     depth: int | None = None
-    """Depth of each search, where it is alpha-beta's; other depths than that of the signature have other ones."""
+    """Depth of each alpha-beta search. Default: the depth of the published signature. Other depths have other
+    signatures."""
     nodes: int | None = None
-    """Nodes of each search at most: to the signature's depth a barely trained network may take many millions. With it
-    there is a speed, but no signature."""
+    """Limit of nodes per search; None means no limit. With a limit there is a speed but no signature. A barely trained
+    network may need many millions of nodes to reach the depth."""
     json: Json = False
 
     def run(self) -> None:
-        figures = bench(self.net, self.depth, self.nodes)
+        found = measure_search(self.net, self.depth, self.nodes)
         if self.json:
-            print(json.dumps(figures))
-        elif "signature" in figures:
-            known = f"signature {figures['signature']}  " if figures["signature"] else ""
-            print(f"{known}{figures['nps']:,} nodes/s (one thread, CPU time)")
+            print(json.dumps(asdict(found)))
+        elif isinstance(found, BenchResult):
+            known = "" if found.signature is None else f"signature {found.signature}  "
+            print(f"{known}{found.nps:,} nodes/s (one thread, CPU time)")
         else:
-            print(f"{figures['playouts']:,} playouts, {figures['playouts_per_s']:,} a second (one thread, CPU time)")
+            print(f"{found.playouts:,} playouts, {found.playouts_per_s:,} per second (one thread, CPU time)")

@@ -1,4 +1,4 @@
-"""`liteshogi bench steps`: what each step of the search saves, as nodes to a fixed depth with and without it."""
+"""`liteshogi bench steps`: nodes to a fixed depth with and without each step of the search."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from search.alphabeta.bench_steps import FULL_SEARCH, compare_steps
 
 @dataclass(frozen=True)
 class Command:
-    """Leave out one step of the search at a time and count the nodes to a fixed depth."""
+    """Count the nodes to a fixed depth with and without each step of the search."""
 
     net: Net = "default"
-    """Network to search with: a folded network file, an nn.bin, or `default`."""
+    """Network to search with: a folded network file, an nn.bin, or the name of a shipped network."""
     depth: int = 12
     """Depth of each search."""
     most_nodes: int = 30_000_000
-    """Nodes after which a position is given up; its nodes count as they are."""
+    """Limit of nodes per position. A position that reaches it is counted with this number of nodes."""
     json: Json = False
 
     def run(self) -> None:
@@ -29,7 +29,7 @@ class Command:
         rows, count = figures.rows, figures.positions
         print(f"depth {self.depth}, {count} positions   nodes       ratio   error   seconds")
         for name, row in rows.items():
-            given_up = "" if row.reached == count else f"  {count - row.reached} given up"
+            stopped = "" if row.reached == count else f"  {count - row.reached} stopped at the limit"
             label = name if name == FULL_SEARCH else f"without {name}"
             ratio = f"{row.ratio:9.2f} {row.error:6.0%}"
-            print(f"{label:30} {row.nodes:13,} {ratio} {row.seconds:9.2f}{given_up}")
+            print(f"{label:30} {row.nodes:13,} {ratio} {row.seconds:9.2f}{stopped}")

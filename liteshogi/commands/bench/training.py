@@ -1,4 +1,4 @@
-"""`liteshogi bench training`: positions a second of a training step, by the fused step, by plain PyTorch, on a GPU."""
+"""`liteshogi bench training`: speed of a training step, by kind of network and of computation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from liteshogi.commands.arguments import Json
 
 @dataclass(frozen=True)
 class Command:
-    """Measure training: positions a second of each kind of network on one core, two and a GPU, plain PyTorch beside."""
+    """Measure training in positions per second: each kind of network on one or two cores, a GPU and plain PyTorch."""
 
     json: Json = False
 
@@ -20,6 +20,6 @@ class Command:
         if self.json:
             print(json.dumps(figures))
             return
-        print("positions a second, one core where no other number is named, whole steps (median of alternating rounds)")
+        print("positions per second of whole steps, on one core unless stated (median of alternating rounds)")
         for name, figure in figures.items():
             print(f"{name:50s} {figure:12,.1f}")

@@ -1,1 +1,1 @@
-"""Train a network on game records: a kind each, with options and defaults of its own."""
+"""Training commands, one file per kind of network."""

@@ -1,4 +1,4 @@
-"""`--config FILE`: the options of another run, which those of the command line override."""
+"""`--config FILE`: options from a file; options on the command line override them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Configuration = Annotated[
 
 
 def configured(command: type, words: list[str], kind: str) -> Any:
-    """Return the `command` that the file behind `--config` among `words` describes; None where there is no such option.
+    """Return the command that the file after `--config` in `words` describes; None without that option.
 
-    The file is a run's run.json, or a JSON object of options by their names on the command line, `data` among them. All
-    may be left out; `kind` must be this one where it is given. Raises OSError, ValueError.
+    The file is a run's run.json, or a JSON object of options by their names on the command line or in Python, and
+    `data`. Every option may be omitted. If it has a `kind`, it must be this one. Raises OSError or ValueError.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--config", type=Path)
@@ -40,26 +40,26 @@ def read_configuration(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"{path}: not a JSON file: {error}") from None
     if not isinstance(options, dict):
-        raise ValueError(f"{path}: not options of a run: a JSON object is needed, or a run's run.json")
+        raise ValueError(f"{path}: not the options of a run: a JSON object is required, or a run's run.json")
     if options.get("format") == FORMAT:
         parts = [part for part in (options.get("options"), options.get("goal")) if isinstance(part, dict)]
         if len(parts) < 2:
-            raise ValueError(f"{path}: not options of a run: it has no options and goal")
-        options = {name.rstrip("_").replace("_", "-"): value for part in parts for name, value in part.items()}
+            raise ValueError(f"{path}: not the options of a run: it has no options and goal")
+        options = {name: value for part in parts for name, value in part.items()}
     if "config" in options:
-        raise ValueError(f"{path}: config: a file of options names no other; put the options of both into one")
-    return options
+        raise ValueError(f"{path}: config: a file of options cannot name another; put all options into one file")
+    return {name.rstrip("_").replace("_", "-"): value for name, value in options.items()}
 
 
 def described(command: type, options: dict[str, Any], path: Path, kind: str) -> Any:
-    """Return the `command` of a kind with the options of the file `path`. Raises ValueError."""
+    """Return the command of a kind that the options of the file `path` describe. Raises ValueError."""
     of = options.get("kind", kind)
     if of != kind:
         raise ValueError(f"{path}: options of `liteshogi train {of}`, not of `liteshogi train {kind}`")
     try:
         return tyro.cli(command, args=_words(options), prog=f"liteshogi train {kind}")
     except SystemExit:
-        raise ValueError(f"{path}: its options cannot be taken, for the reason above") from None
+        raise ValueError(f"{path}: its options cannot be used, for the reason above") from None
 
 
 def _words(options: dict[str, Any]) -> list[str]:

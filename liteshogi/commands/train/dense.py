@@ -18,7 +18,7 @@ DENSE_OPTIMISER = OptimiserConfig(learning_rate=DenseConfig.learning_rate)
 
 @dataclass(frozen=True)
 class Command(ValueCommand):
-    """Train a plain table of rows, one a feature, to measure the others against."""
+    """Train a plain table with one row per feature, without shared kernels."""
 
     output: Output = Path("runs/dense")
     network: Annotated[DenseConfig, tyro.conf.arg(name="")] = field(default_factory=DenseConfig)

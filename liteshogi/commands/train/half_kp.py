@@ -16,7 +16,7 @@ from liteshogi.commands.train.value import NNUE_OPTIMISER, ValueCommand
 
 @dataclass(frozen=True)
 class Command(ValueCommand):
-    """Train an NNUE of YaneuraOu's most used features, HalfKP."""
+    """Train an NNUE with HalfKP features, as YaneuraOu uses them."""
 
     output: Output = Path("runs/half_kp")
     network: Annotated[HalfKpConfig, tyro.conf.arg(name="")] = field(default_factory=HalfKpConfig)

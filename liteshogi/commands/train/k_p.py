@@ -16,7 +16,7 @@ from liteshogi.commands.train.value import NNUE_OPTIMISER, ValueCommand
 
 @dataclass(frozen=True)
 class Command(ValueCommand):
-    """Train an NNUE of the K+P features, small and fast."""
+    """Train an NNUE with K+P features, which is small and fast."""
 
     output: Output = Path("runs/k_p")
     network: Annotated[KpConfig, tyro.conf.arg(name="")] = field(default_factory=KpConfig)

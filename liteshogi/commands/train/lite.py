@@ -15,7 +15,7 @@ from liteshogi.commands.train.value import ValueCommand
 
 @dataclass(frozen=True)
 class Command(ValueCommand):
-    """Train the lite value network: parallel lines share kernels."""
+    """Train a lite value network, in which parallel lines of the board share kernels."""
 
     output: Output = Path("runs/lite")
     network: Annotated[LiteConfig, tyro.conf.arg(name="")] = field(default_factory=LiteConfig)

@@ -1,4 +1,4 @@
-"""`liteshogi train resnet`: the policy-value network of the comparisons."""
+"""`liteshogi train resnet`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RESNET_OPTIMISER = OptimiserConfig(learning_rate=ResnetConfig.learning_rate)
 
 @dataclass(frozen=True)
 class Command(ResnetTraining):
-    """Train a residual policy-value network of dlshogi's shape, perhaps with squeeze-and-excitation."""
+    """Train a residual policy-value network in dlshogi's format, optionally with squeeze-and-excitation."""
 
     data: tyro.conf.Positional[tuple[Path, ...]]
     output: Output = Path("runs/resnet")

@@ -15,7 +15,7 @@ from liteshogi.commands.train.value import ValueCommand
 
 @dataclass(frozen=True)
 class Command(ValueCommand):
-    """Train a lite value network with a kernel of its own for every line."""
+    """Train a lite value network with a separate kernel for every line of the board."""
 
     output: Output = Path("runs/untied")
     network: Annotated[UntiedConfig, tyro.conf.arg(name="")] = field(default_factory=UntiedConfig)

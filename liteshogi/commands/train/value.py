@@ -1,4 +1,4 @@
-"""What the commands that train value networks have in common."""
+"""Base of the commands that train value networks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NNUE_OPTIMISER = OptimiserConfig(learning_rate=NnueConfig.learning_rate)
 
 @dataclass(frozen=True)
 class ValueCommand(ValueTraining):
-    """Train a value network. A kind adds its network and its defaults."""
+    """Train a value network. Each kind adds its network and its defaults."""
 
     data: tyro.conf.Positional[tuple[Path, ...]]
     output: Output = Path("runs/lite")

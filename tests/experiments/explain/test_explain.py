@@ -13,7 +13,7 @@ import torch
 
 from experiments.explain.explain import compare, explain
 from experiments.explain.picture import draw_contributions
-from experiments.network_kinds import evaluate
+from experiments.network_kinds.position_values import evaluate
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig, LiteValueNetwork
 from lite.networks.untied import UntiedConfig

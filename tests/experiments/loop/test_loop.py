@@ -25,7 +25,7 @@ from experiments.loop.loop import LoopReport, run_loop
 from experiments.loop.options import Loop
 from experiments.loop.stages import Stage
 from experiments.report.loop_section import loop_section
-from experiments.report.section import Run
+from experiments.report.section import Run as ReportedRun
 from experiments.report.verify import SAME, verify
 from lite.datasets.description import describe_source
 from lite.networks.dense import DenseConfig
@@ -34,7 +34,7 @@ from lite.run_folder import RESULTS, Line, RunWriter, read_lines, read_run
 from lite.training.checkpoint import load_model
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
-from lite.training.train import ValueRun
+from lite.training.run import Run
 from liteshogi.__main__ import _run
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
@@ -185,7 +185,7 @@ def test_a_cut_between_any_two_stages_costs_nothing(uncut, tmp_path, monkeypatch
 def test_ctrl_c_within_stages_shows_in_no_bit(uncut, tmp_path, monkeypatch):
     loop = replace(uncut[0], output=tmp_path / "cut")
     landings = steps = cuts = 0
-    append, take_step = Shards.append, ValueRun.take_step
+    append, take_step = Shards.append, Run.take_step
 
     def land_and_press(shards: Shards, *arguments: Any) -> bool:
         nonlocal landings
@@ -195,7 +195,7 @@ def test_ctrl_c_within_stages_shows_in_no_bit(uncut, tmp_path, monkeypatch):
             signal.raise_signal(signal.SIGINT)
         return landed
 
-    def step_and_press(run: ValueRun, *arguments: Any) -> dict[str, float]:
+    def step_and_press(run: Run, *arguments: Any) -> dict[str, float]:
         nonlocal steps
         losses = take_step(run, *arguments)
         steps += 1
@@ -204,7 +204,7 @@ def test_ctrl_c_within_stages_shows_in_no_bit(uncut, tmp_path, monkeypatch):
         return losses
 
     monkeypatch.setattr(Shards, "append", land_and_press)
-    monkeypatch.setattr(ValueRun, "take_step", step_and_press)
+    monkeypatch.setattr(Run, "take_step", step_and_press)
     while True:
         try:
             run_loop(loop, TRAINING)
@@ -333,15 +333,15 @@ def test_a_trained_network_gives_its_weights_to_the_first_candidate(uncut, tmp_p
 
 def test_a_folder_that_was_moved_while_a_candidate_was_trained_goes_on(uncut, tmp_path, monkeypatch):
     loop = replace(uncut[0], output=tmp_path / "here")
-    take_step = ValueRun.take_step
+    take_step = Run.take_step
 
-    def step_and_press(run: ValueRun, *arguments: Any) -> dict[str, float]:
+    def step_and_press(run: Run, *arguments: Any) -> dict[str, float]:
         if run.options.init_from is not None:
             signal.raise_signal(signal.SIGINT)
         return take_step(run, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ValueRun, "take_step", step_and_press)
+        patch.setattr(Run, "take_step", step_and_press)
         with pytest.raises(KeyboardInterrupt):
             run_loop(loop, TRAINING)
     moved = replace(loop, output=loop.output.rename(tmp_path / "there"))
@@ -365,7 +365,7 @@ def test_made_positions_alone_have_a_held_out_loss(tmp_path):
     assert generation.training["loss"] > 0
     assert generation.figure("accuracy") is generation.figure("log_loss") is None
     assert "accuracy" not in as_table([generation])
-    section = loop_section([Run("loop", tmp_path, read_run(tmp_path))])
+    section = loop_section([ReportedRun("loop", tmp_path, read_run(tmp_path))])
     titles = {chart.title for chart in section.charts}
     assert "held-out loss by generation" in titles
     assert "log loss by generation" not in titles

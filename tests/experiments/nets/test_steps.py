@@ -44,7 +44,7 @@ def test_a_value_network_is_trained_folded_and_tested(games: tuple[Path, Path], 
     choose_positions([valid], 300, tmp_path / "some.hcpe3")
     some = tmp_path / "some.hcpe3"
     tested = MeasureStep(net, (valid,), None, (some,), some, {"played": some}).run()
-    assert tested.accuracy == judge_net(net, (valid,))["accuracy"]
+    assert tested.accuracy == judge_net(net, (valid,)).report.accuracy
     assert tested.residual_by_kind == {"played": tested.residual}
     assert tested.d1_rmse is not None
     assert tested.accuracy_error is not None

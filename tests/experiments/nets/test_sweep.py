@@ -363,7 +363,7 @@ def test_a_stopped_training_saves_its_state_and_resumes(tmp_path: Path, yardstic
     written(tmp_path, text[: text.index("[play]")] + text[text.index("[[space]]") : text.index("[[point]]")])
     command = [sys.executable, "-m", "liteshogi", "sweep", str(tmp_path / "plan.toml"), "-o", str(tmp_path / "out")]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        while not list((tmp_path / "out").glob("points/*/run/log.jsonl")):
+        while not list((tmp_path / "out").glob("points/*/run/results.jsonl")):
             assert process.poll() is None
             time.sleep(0.1)
         time.sleep(1)

@@ -12,10 +12,11 @@ from torch.nn import functional
 from experiments.resnet.judge import plane_tensors
 from experiments.resnet.network import ResnetConfig
 from experiments.resnet.policy_target import PolicyTarget, policy_target
-from experiments.resnet.train import ResnetRun, ResnetTraining
+from experiments.resnet.train import ResnetTask, ResnetTraining
 from lite.records.decode import BATCH_FIELDS, Batch, Visits
 from lite.records.encode import encode_game
 from lite.records.reader import read_all
+from lite.training.run import Run
 from search.puct.planes import mirrored_labels, move_labels
 from search.rules.huffman import HCP, encode
 from search.rules.position import do_move, new_position
@@ -92,29 +93,32 @@ def test_training_minimises_the_cross_entropy_with_the_visits(game: Path, tmp_pa
         device="cpu",
         precision="float32",
     )
-    run = ResnetRun(options)
-    batch = next(iter(run.reader))
+    run = Run(options, ResnetTask)
+    batch, model = next(iter(run.data.reader)), run.learner.model
     table = torch.from_numpy(dense(policy_target(batch), len(batch)))
     with torch.no_grad():
-        found = float(run.losses(batch)["policy_loss"])
-        logits = run.model.heads(*plane_tensors(batch.pieces, batch.hands, batch.in_check, False)).policy
+        found = float(run.task.losses(model, batch, run.learner.targets.at(batch, 0), 0)["policy_loss"])
+        logits = model.heads(*plane_tensors(batch.pieces, batch.hands, batch.in_check, False)).policy
     assert found == pytest.approx(float(functional.cross_entropy(logits, table)), abs=1e-5)
 
 
 def test_held_out_games_are_judged_by_the_visits(game: Path, tmp_path: Path) -> None:
     (tmp_path / "valid.hcpe3").write_bytes(game.read_bytes())
     network = ResnetConfig(blocks=1, channels=8, value_hidden=8)
-    run = ResnetRun(
+    run = Run(
         ResnetTraining(
             (game,), tmp_path / "run", (tmp_path / "valid.hcpe3",), network=network, device="cpu", precision="float32"
-        )
+        ),
+        ResnetTask,
     )
     batch = read_all([game], read_visits=True)
-    found = run.test()
-    run.model = run.average.model.eval()
+    model, targets, last = run.learner.average.model, run.learner.targets, run.steps - 1
+    found = run.held_out.test(model, targets, 1, 0)
     with torch.no_grad():
-        assert found["loss"] == pytest.approx(float(run.losses(batch)["loss"]), abs=1e-5)
-    assert abs(found["loss"] - found["policy_loss"] - found["log_loss"]) > 1e-4
+        losses = run.task.losses(model.eval(), batch, targets.at(batch, last), last)
+    assert found.loss == pytest.approx(float(losses["loss"]), abs=1e-5)
+    assert found.report.log_loss is not None
+    assert abs(found.loss - found.parts["policy_loss"] - found.report.log_loss) > 1e-4
 
 
 def test_without_visits_it_is_the_move_played(game: Path) -> None:

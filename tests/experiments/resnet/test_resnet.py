@@ -12,14 +12,15 @@ import torch
 
 from experiments.resnet.judge import PolicyMetrics, Predictions, judge_rare, judge_resnet, plane_tensors
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, load_resnet, multiply_adds, save_resnet
-from experiments.resnet.train import ResnetRun, ResnetTraining, count_positives, positive_weights, train_resnet
+from experiments.resnet.train import ResnetTask, ResnetTraining, count_positives, positive_weights, train_resnet
 from lite.records.decode import BATCH_FIELDS, Batch
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, NO_RESULT, hcpe_dtype
 from lite.records.reader import Reader, read_all
 from lite.training.checkpoint import STATE, load_model, load_state, read_tensors, write_tensors
-from lite.training.log import read_log
+from lite.training.log import Steps, lines_of, read_log
+from lite.training.run import Run
 from liteshogi.commands.test import Command as JudgeNet
 from search.puct.planes import make_planes, mirrored_labels, move_labels
 from search.rules.sfen import move_from_usi
@@ -124,10 +125,10 @@ def test_constant_planes_may_be_given_once(batch: Batch) -> None:
 
 def test_a_cut_and_resumed_run_ends_with_the_same_bits(some_games: tuple[Path, Path], tmp_path: Path) -> None:
     whole = options(some_games, tmp_path / "whole", mirror=True)
-    ResnetRun(whole).train()
+    train_resnet(whole)
     cut = dataclasses.replace(whole, output=tmp_path / "cut", max_steps=5)
-    ResnetRun(cut).train()
-    ResnetRun(dataclasses.replace(cut, max_steps=None, resume=True)).train()
+    train_resnet(cut)
+    train_resnet(dataclasses.replace(cut, max_steps=None, resume=True))
     one, two = (load_resnet(tmp_path / name)[0].state_dict() for name in ("whole", "cut"))
     assert len(one) > 30
     assert all(torch.equal(one[name], two[name]) for name in one)
@@ -150,9 +151,9 @@ def test_what_had_no_game_says_nothing_of_how_games_end(some_games: tuple[Path, 
     for name in ("sennichite", "draw"):
         assert half[name]["positions"] == played[name]["positions"] == len(records[1::2])
         assert half[name]["brier"] == pytest.approx(played[name]["brier"])
-    run = ResnetRun(options((tmp_path / "half.hcpe", tmp_path / "half.hcpe"), tmp_path / "run", network=made))
+    task = ResnetTask(options((tmp_path / "half.hcpe", tmp_path / "half.hcpe"), tmp_path / "run", network=made))
     batch = next(iter(Reader((tmp_path / "half.hcpe",), len(records), shuffle=False)))
-    assert run._of_games(batch).sum() == len(records[1::2])
+    assert task._of_games(batch).sum() == len(records[1::2])
 
 
 @pytest.mark.parametrize("moves", [True, False])
@@ -165,11 +166,12 @@ def test_held_out_positions_without_a_game_give_the_loss_alone(
     if not moves:
         records["move"] = 0
     records.tofile(tmp_path / "made.hcpe")
-    figures = train_resnet(options((some_games[0], tmp_path / "made.hcpe"), tmp_path / "run", epochs=1))
-    assert figures["loss"] > (figures["policy_loss"] or 0.0)
-    assert figures["accuracy"] is figures["log_loss"] is None
-    assert (figures["policy_loss"] is None) != moves
-    with pytest.raises(ValueError, match=r"made\.hcpe: no game stands behind any"):
+    tested = train_resnet(options((some_games[0], tmp_path / "made.hcpe"), tmp_path / "run", epochs=1)).tested
+    assert tested is not None
+    assert tested.loss > (tested.parts["policy_loss"] or 0.0)
+    assert tested.report.accuracy is tested.report.log_loss is None
+    assert (tested.parts["policy_loss"] is None) != moves
+    with pytest.raises(ValueError, match=r"made\.hcpe: no position comes from a game"):
         judge_resnet(str(tmp_path / "run"), (tmp_path / "made.hcpe",))
 
 
@@ -177,7 +179,7 @@ def test_training_learns_logs_and_leaves_out_what_never_happened(
     some_games: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = options(some_games, tmp_path / "run", epochs=6, precision="float32")
-    printed = train_resnet(run)
+    printed = train_resnet(run).flat()
     said = capsys.readouterr()
     _, positives = count_positives((some_games[0],), ALL_TARGETS)
     missing = {name for name, count in positives.items() if not count}
@@ -185,12 +187,13 @@ def test_training_learns_logs_and_leaves_out_what_never_happened(
     assert len(missing) < 4
     for name in ALL_TARGETS:
         assert (f"no positions with {name} in the data" in said.err) == (name in missing)
-    lines = [line for line in read_log(tmp_path / "run" / "log.jsonl") if line["kind"] == "train"]
+    lines = lines_of(Steps, read_log(tmp_path / "run"))
     for name in ("policy_loss", "value_loss", "draw_loss", "auxiliary_loss"):
-        assert name in lines[0]
-    assert lines[-1]["policy_loss"] < lines[0]["policy_loss"]
-    assert lines[0]["loss"] == pytest.approx(
-        sum(lines[0][f"{name}_loss"] for name in ("policy", "value", "draw")) + 0.1 * lines[0]["auxiliary_loss"]
+        assert name in lines[0].parts
+    assert lines[-1].parts["policy_loss"] < lines[0].parts["policy_loss"]
+    assert lines[0].loss == pytest.approx(
+        sum(lines[0].parts[f"{name}_loss"] for name in ("policy", "value", "draw"))
+        + 0.1 * lines[0].parts["auxiliary_loss"]
     )
     model, training = load_resnet(tmp_path / "run")
     assert set(model.network_config.auxiliary) == set(ALL_TARGETS) - missing
@@ -208,15 +211,16 @@ def test_the_held_out_loss_is_what_is_trained_but_for_auxiliary_targets(
     some_games: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """With the scores' weight of the end."""
-    run = ResnetRun(options(some_games, tmp_path / "run", precision="float32", lambda_=0.0, lambda_end=1.0))
+    run = Run(options(some_games, tmp_path / "run", precision="float32", lambda_=0.0, lambda_end=1.0), ResnetTask)
     (batch,) = Reader([some_games[1]], 4096, shuffle=False, mark_entered=True, read_visits=True)
-    found = run.test()
-    run.model, run.step = run.average.model.eval(), run.steps - 1
+    model, targets, last = run.learner.average.model, run.learner.targets, run.steps - 1
+    found = run.held_out.test(model, targets, 1, 0)
     with torch.no_grad():
-        losses = {name: float(loss) for name, loss in run.losses(batch).items()}
-    assert found["loss"] == pytest.approx(losses["loss"] - 0.1 * losses["auxiliary_loss"], abs=1e-4)
+        given = run.task.losses(model.eval(), batch, targets.at(batch, last), last)
+        losses = {name: float(loss) for name, loss in given.items()}
+    assert found.loss == pytest.approx(losses["loss"] - 0.1 * losses["auxiliary_loss"], abs=1e-4)
     assert losses["draw_loss"] > 0.01
-    assert abs(losses["value_loss"] - found["log_loss"]) > 1e-3
+    assert abs(losses["value_loss"] - found.report.log_loss) > 1e-3
 
 
 def test_the_best_by_an_older_loss_is_chosen_anew(
@@ -224,16 +228,15 @@ def test_the_best_by_an_older_loss_is_chosen_anew(
 ) -> None:
     """Its loss is small, for it left out the draw head; without held-out games it stays the best."""
     run = options(some_games, tmp_path / "run", epochs=3, max_steps=1)
-    steps = train_resnet(dataclasses.replace(run, max_steps=None, epochs=1))["steps"]
+    steps = train_resnet(dataclasses.replace(run, max_steps=None, epochs=1)).steps
     state, described = read_tensors(run.output / "state.safetensors", STATE)
-    older = described["best"] | {"loss": 0.1}
-    del older["loss_version"]
+    older = described["best"] | {"loss": 0.1, "loss_version": 1}
     write_tensors(run.output / "state.safetensors", STATE, state, described | {"best": older})
     train_resnet(dataclasses.replace(run, valid=(), resume=True))
-    assert load_state(run.output / "state.safetensors")[1]["best"] == older | {"loss_version": 1}
+    assert load_state(run.output / "state.safetensors")[1]["best"] == older
     capsys.readouterr()
     train_resnet(dataclasses.replace(run, resume=True, max_steps=steps - 1))
-    assert "best.safetensors: the best by a loss that this program counts in another way" in capsys.readouterr().err
+    assert "best.safetensors: the best by a loss that this program computes differently" in capsys.readouterr().err
     best = load_state(run.output / "state.safetensors")[1]["best"]
     assert (best["epoch"], best["loss_version"]) == (2, 2)
     assert load_resnet(run.output / "best.safetensors")[1]["step"] == 2 * steps
@@ -289,7 +292,7 @@ def test_policy_figures_by_hand() -> None:
     policy[[0, 1], labels[[0, 1]]] = 1000.0
     metrics = PolicyMetrics()
     metrics.add(Predictions(policy, np.zeros(4, np.float32)), few)
-    report = metrics.report()
+    report = metrics.parts()
     assert report["policy_accuracy"] == pytest.approx(2 / 3)
     assert report["policy_loss"] == pytest.approx(np.log(2187) / 3)
 
@@ -321,15 +324,16 @@ def test_a_gpu_takes_the_steps_of_a_cpu(
     batches = list(Reader([some_games[0]], 128, seed=5, mark_entered=True))[:5]
     losses: dict[str, list[float]] = {}
     for device in ("cpu", "cuda"):
-        run = ResnetRun(options(some_games, tmp_path / device, device=device, precision="float32"))
+        chosen = options(some_games, tmp_path / device, device=device, precision="float32", max_steps=5)
+        run = Run(chosen, ResnetTask)
         losses[device] = [run.take_step(batch)["loss"] for batch in batches]
-        run.save()
-        run.folder.release()
+        train_resnet(chosen)
     assert losses["cuda"] == pytest.approx(losses["cpu"], rel=1e-4)
     reports = {device: judge_resnet(str(tmp_path / device), [some_games[1]]) for device in losses}
     assert reports["cuda"]["policy_loss"] == pytest.approx(reports["cpu"]["policy_loss"], rel=1e-3)
-    changes = {"device": "auto", "precision": "float32", "resume": True}
+    changes = {"device": "auto", "precision": "float32", "resume": True, "max_steps": None}
     found = train_resnet(options(some_games, tmp_path / "cuda", **changes))
-    assert found["step"] == found["steps"]
+    assert found.step == found.steps
     as_it_comes = train_resnet(options(some_games, tmp_path / "bfloat16", device="auto"))
-    assert as_it_comes["policy_loss"] < np.log(2187)
+    assert as_it_comes.tested is not None
+    assert as_it_comes.tested.parts["policy_loss"] < np.log(2187)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from onnx import TensorProto, helper
 
-from experiments.network_kinds import export
+from experiments.network_kinds.exporting import export
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, save_resnet
 from export.positions import random_sample
 from search.puct.onnx_network import OnnxNetwork

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
-from experiments.network_kinds import kind_of
+from experiments.network_kinds.kind import kind_of
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig, LiteValueNetwork
 from lite.networks.nnue import HalfKpConfig

@@ -1,0 +1,58 @@
+"""Commands that remedy an error: rooms name the file at fault and its kind, and the command is written here."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+
+def remedy(error: BaseException) -> str:
+    """Return the command that remedies an error, or an error that caused it, as the end of its line; else "".
+
+    The rooms' classes are looked up among the loaded modules: an error of a module that is not loaded cannot have been
+    raised.
+    """
+    for one in _causes(error):
+        if command := _command(one):
+            return f": {command}"
+    return ""
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _command(error: BaseException) -> str:
+    if isinstance(error, _class("experiments.network_kinds.kind", "UnplayableNetwork")):
+        return _of_unplayable(error)
+    if isinstance(error, _class("experiments.network_kinds.exporting", "UnsuitableSuffix")) and error.unfolded:
+        return _fold(error.network_path)
+    if isinstance(error, _class("lite.records.formats", "NotRecords")):
+        return f"liteshogi convert {_quoted(error.path)} -o {_quoted(error.path.stem or 'games')}.hcpe3"
+    return ""
+
+
+def _class(module: str, name: str) -> Any:
+    """Return a class of a loaded module, or an empty tuple, of which nothing is an instance."""
+    return getattr(sys.modules.get(module), name, ())
+
+
+def _of_unplayable(error: Any) -> str:
+    match error.kind.name:
+        case "VALUE":
+            return _fold(error.network_path)
+        case "POLICY_VALUE":
+            return f"liteshogi export {_quoted(error.network_path)} -o net.onnx"
+    return ""
+
+
+def _fold(network_path: str) -> str:
+    return f"liteshogi fold {_quoted(network_path)} -o net.safetensors"
+
+
+def _quoted(path: object) -> str:
+    return shlex.quote(str(path))

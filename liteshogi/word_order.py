@@ -1,0 +1,167 @@
+"""Order of the words of a command line, and the spelling of a command's fields.
+
+An option of several values (`--hidden 64 32`, `--valid A B`) takes every word up to the next option. Positional words
+behind it would be taken as its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a command, as the command line has it."""
+
+    name: str
+    """Name of the field."""
+    kind: Any
+    """Its type, without annotations and without None."""
+    positional: bool
+    """Whether it is given without a flag."""
+    required: bool
+    """Whether it has no default."""
+    flags: tuple[str, ...]
+    """Its flag, and its aliases."""
+
+    @property
+    def repeated(self) -> Any:
+        """Type of the values of a field that takes any number of them; None for other fields."""
+        values = get_args(self.kind)
+        return values[0] if get_origin(self.kind) is tuple and values[-1:] == (Ellipsis,) else None
+
+    @property
+    def count(self) -> int:
+        """Number of values, for a field that takes a fixed number."""
+        if self.kind is bool:
+            return 0
+        return len(get_args(self.kind)) if get_origin(self.kind) is tuple else 1
+
+
+def fields_of(command: type) -> Iterator[Field]:
+    """Yield the fields of a command and of the dataclasses in it."""
+    hints, plain = get_type_hints(command, include_extras=True), get_type_hints(command)
+    for one in fields(command):
+        marks = getattr(hints[one.name], "__metadata__", ())
+        kind = _without_none(plain[one.name])
+        if is_dataclass(kind):
+            yield from fields_of(kind)  # type: ignore[arg-type]
+            continue
+        aliases = [alias for mark in marks for alias in getattr(mark, "aliases", None) or ()]
+        name = next((mark.name for mark in marks if getattr(mark, "name", None)), one.name)
+        yield Field(
+            one.name,
+            kind,
+            tyro.conf.Positional in marks,
+            one.default is MISSING and one.default_factory is MISSING,
+            (_flag(name), *aliases),
+        )
+
+
+def spelling(field: str, command: Any) -> str:
+    """Return a field as the command line spells it: its flag, or the name of a positional one in capitals.
+
+    `command` is the command that has the field; None if it is not known. A flag that is set to false by default is
+    spelled as the user turns it off.
+    """
+    if command is not None:
+        for one in fields_of(type(command)):
+            if one.name == field and one.positional:
+                return field.rstrip("_").upper()
+        if getattr(command, field, None) is False and getattr(type(command), field, None) is True:
+            return _flag(f"no_{field}")
+    return _flag(field)
+
+
+def arranged(command: type, words: list[str], called: str, required: bool = True) -> list[str]:
+    """Return the words with positional ones that follow an option of several values moved to the front.
+
+    A word moves if it cannot be a value of that option. Raises ValueError if it can, while `required` positional words
+    are missing. `called` is the command as the user calls it, without the program's name.
+    """
+    if "-h" in words or "--help" in words:
+        return words
+    known = list(fields_of(command))
+    by_flag = {flag: one for one in known for flag in one.flags}
+    leading, groups = _grouped(words)
+    moved: list[str] = []
+    kept: list[str] = []
+    positional, greedy = len(leading), None
+    for flag, values in groups:
+        one = by_flag.get(flag)
+        if one is None:
+            kept += [flag, *values]
+            continue
+        if one.repeated is None:
+            positional += max(len(values) - one.count, 0)
+            kept += [flag, *values]
+            continue
+        fitting = _fitting(one.repeated, values)
+        moved += values[fitting:]
+        kept += [flag, *values[:fitting]]
+        if fitting > 1:
+            greedy = (flag, values[:fitting])
+    needed = [one.name.upper() for one in known if one.positional and one.required]
+    if required and greedy and positional + len(moved) < len(needed):
+        flag, values = greedy
+        missing = " ".join(needed[positional + len(moved) :])
+        raise ValueError(
+            f"{flag} takes every word after it ({' '.join(values)}), so {missing} is missing: write it before the "
+            f"options, as in liteshogi {called} {' '.join(needed)} {flag} ..."
+        )
+    return [*leading, *moved, *kept] if moved else words
+
+
+def _grouped(words: list[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return the words before the first flag, and each flag with the words up to the next one."""
+    leading: list[str] = []
+    groups: list[tuple[str, list[str]]] = []
+    for word in words:
+        if _is_flag(word):
+            groups.append((word, []))
+        elif groups:
+            groups[-1][1].append(word)
+        else:
+            leading.append(word)
+    return leading, groups
+
+
+def _is_flag(word: str) -> bool:
+    """Return whether a word is a flag, not a negative number or the name of standard input."""
+    return word.startswith("-") and len(word) > 1 and not word[1].isdigit()
+
+
+def _fitting(kind: Any, values: list[str]) -> int:
+    """Return the number of values, from the first on, that an option of this type can have."""
+    for number, value in enumerate(values):
+        if not _fits(kind, value):
+            return number
+    return len(values)
+
+
+def _fits(kind: Any, value: str) -> bool:
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if kind in (int, float):
+        try:
+            kind(value)
+        except ValueError:
+            return False
+    return True
+
+
+def _without_none(kind: Any) -> Any:
+    if get_origin(kind) in (Union, UnionType):
+        parts = [part for part in get_args(kind) if part is not NoneType]
+        return parts[0] if len(parts) == 1 else kind
+    return kind
+
+
+def _flag(field: str) -> str:
+    """Return the flag of a field, as tyro spells it."""
+    return f"--{field.rstrip('_').replace('_', '-')}"
