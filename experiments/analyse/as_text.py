@@ -7,7 +7,7 @@ from experiments.analyse.result import AnalysedGame, AnalysedGames
 from experiments.language.words import Words
 from lite.notation.kif_writer import in_columns
 from search.engine import DECLARE
-from search.score import is_mate, mate_plies
+from search.score import MAX_EVALUATION, is_mate, mate_plies
 
 MOVE_COLUMNS = 14
 """Columns of a move on the terminal: the longest is `▲５五銀左不成`."""
@@ -72,10 +72,12 @@ def best_text(row: MoveFigures, words: Words) -> str:
 
 
 def score_text(score: int, words: Words, sides: tuple[str, str]) -> str:
-    """Return a score of black's view: centipawns, or the plies of a mate."""
-    if not is_mate(score):
+    """Return a score of black's view: centipawns, the plies of a mate, or the winner by a superior position."""
+    if is_mate(score):
+        return mate_text(mate_plies(score), score > 0, words, sides)
+    if abs(score) <= MAX_EVALUATION:
         return f"{score:+d}"
-    return mate_text(mate_plies(score), score > 0, words, sides)
+    return (words.black_superior if score > 0 else words.white_superior).format(black=sides[0], white=sides[1])
 
 
 def mate_text(plies: int, black: bool, words: Words, sides: tuple[str, str]) -> str:

@@ -11,6 +11,7 @@ from experiments.language.words import Words
 from lite.notation.forms import KI2, KIF, game_format
 from lite.notation.game import Game, GameError
 from lite.notation.games import ANALYSED, is_game_name, read_games
+from lite.training.folder import NETWORK_NAME
 from search.system.files import files_below, leads_to_file
 from search.system.options import OptionError
 
@@ -29,14 +30,17 @@ class Chosen:
     """Whether the game's notation is Japanese (KIF, KI2)."""
 
 
+def is_game_path(path: Path) -> bool:
+    """Return whether a path is a game file, or a folder that is not a training run."""
+    return (path.is_dir() and not (path / NETWORK_NAME).is_file()) or (game_format(path) is not None and path.is_file())
+
+
 def is_japanese(path: Path) -> bool:
     """Return whether the name is that of a game in a Japanese notation (KIF, KI2)."""
     return game_format(path) in (KIF, KI2)
 
 
-def choose(
-    paths: Sequence[Path], number: int | None, output: Path | None, words: Words = ENGLISH
-) -> Iterator[Chosen]:
+def choose(paths: Sequence[Path], number: int | None, output: Path | None, words: Words = ENGLISH) -> Iterator[Chosen]:
     """Yield the games of files and folders, without those that an analysis wrote.
 
     number: the number of the game in each file, from 1; None means all games. A file in a folder may have fewer games.

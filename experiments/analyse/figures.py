@@ -24,6 +24,7 @@ from search.score import is_mate, mate_plies
 MARKS_IN_ENGLISH = {"大悪手": "blunder", "悪手": "mistake", "疑問手": "doubtful", "緩手": "slack"}
 """The names of bad moves in the figures, by those in a KIF."""
 Side = Literal["black", "white"]
+SIDES: tuple[Side, Side] = ("black", "white")
 Comparison = Literal["best", "lines", "next", "bound"]
 """Source of a move's loss.
 

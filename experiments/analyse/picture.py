@@ -39,10 +39,11 @@ def draw_analysis(figures: GameFigures, path: Path, fonts: Sequence[str], words:
     named = {"black": sides[0], "white": sides[1]}
     rows = [row for row in figures.moves if row.win_rate is not None]
     plies = [0, *[row.ply for row in rows]]
-    rates = [100 * (found.win_rate or 0.0) for found in (figures.first, *rows)]
-    scores = [abs(found.score) for found in (figures.first, *rows) if found.score is not None]
+    searched: list[LineFigures | MoveFigures] = [figures.first, *rows]
+    rates = [100 * (found.win_rate or 0.0) for found in searched]
+    scores = [abs(found.score) for found in searched if found.score is not None]
     limit = max(SCORE_LIMITS[0], min(SCORE_LIMITS[1], -(-max(scores, default=0) // 500) * 500))
-    drawn = [_drawn_score(found, limit) for found in (figures.first, *rows)]
+    drawn = [_drawn_score(found, limit) for found in searched]
     with pyplot.rc_context({"font.family": list(fonts), **AS_TYPED}):
         figure, (top, bottom) = pyplot.subplots(
             2, 1, figsize=(11, 7), sharex=True, height_ratios=(3, 2), layout="constrained"

@@ -25,6 +25,8 @@ JAPANESE = Words(
     mate="詰み",
     black_mates="{black}勝ち {plies}手詰",
     white_mates="{white}勝ち {plies}手詰",
+    black_superior="{black}優等局面",
+    white_superior="{white}優等局面",
     declaration="入玉宣言",
     mistakes="悪手一覧",
     no_mistakes="悪手はありません。",
@@ -76,7 +78,8 @@ JAPANESE = Words(
     units_head="筋と段のユニット: 各チャネルの活性値と、手番側から見たその筋・段の寄与",
     units={"files": "{name}筋", "ranks": "{name}段"},
     no_units={
-        "not trained": "筋と段のユニットは、学習済みの lite ネットワークでだけ表示できます。学習結果のフォルダを指定してください。",
+        "not trained": "筋と段のユニットは、学習済みの lite ネットワークでだけ表示できます。"
+        "学習結果のフォルダを指定してください。",
         "none": "このネットワークには筋と段のユニットがありません。",
         "mirrored": "このネットワークの筋のユニットは玉の左右によって反転するので、筋ごとには表示できません。",
     },

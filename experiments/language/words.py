@@ -38,6 +38,10 @@ class Words:
     """A mate in {plies} plies by black."""
     white_mates: str
     """A mate in {plies} plies by white."""
+    black_superior: str
+    """Black repeats a position with more pieces in hand."""
+    white_superior: str
+    """White repeats a position with more pieces in hand."""
     declaration: str
     mistakes: str
     no_mistakes: str
