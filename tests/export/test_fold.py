@@ -105,10 +105,10 @@ def test_the_verb(make_net, tmp_path: Path, positions: Sample, capsys: pytest.Ca
     save_model(tmp_path / "network.safetensors", net, {"cp_per_logit": 321.0, "data": ["made up"]})
     output = tmp_path / "out" / "net.safetensors"
     figures = fold_file(tmp_path / "network.safetensors", output, positions=2000, keep_float=True)
-    assert figures["float64_max_error"] < 1e-9
-    assert 0 <= figures["sign_flips"] < 0.05
-    assert figures["accuracy_change"] is None
-    assert figures["log_loss_change"] is None
+    assert figures.float64_max_error < 1e-9
+    assert 0 <= figures.sign_flips < 0.05
+    assert figures.accuracy_change is None
+    assert figures.log_loss_change is None
     found = load_network(output)
     assert found.cp_per_logit == 321.0
     assert found.provenance["network"]["dims"] == [16, 4, 32]
