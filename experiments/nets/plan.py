@@ -100,16 +100,14 @@ class Play:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the points that name it, and its picture."""
+    """A table of the points that name it."""
 
     title: str = ""
-    form: Literal["nets", "seeds"] = "nets"
-    """nets: a line per network; seeds: a column per network, means over its seeds, differences to the first one."""
-    picture: Literal["", "dots", "matrix", "lines", "games", "epochs"] = ""
-    """dots: d1-RMSE and residual; matrix: residual by kind; lines: figures over `over`; games: Elo over each yardstick;
-    epochs: figures after each epoch."""
-    over: Literal["positions", "result share"] = "positions"
-    """What lines are drawn over."""
+    form: Literal["nets", "kinds", "seeds", "games"] = "nets"
+    """nets: a line per network; kinds: the same with residuals by kind of position; seeds: a column per network, means
+    over its seeds, differences to the first one; games: all networks that have played, and what predicts their Elo."""
+    over: Literal["", "positions", "result share"] = ""
+    """What the report draws d1-RMSE over, a line for each `line` of the points; empty: an interval per network."""
 
 
 @dataclass(frozen=True)
@@ -411,8 +409,8 @@ def _check(plan: Plan) -> None:
         if unknown := [table for table in point.tables or () if table not in plan.tables]:
             raise ValueError(f"{place}: {point.label}: tables: no [table.{quoted(unknown[0])}]")
     for name, table in plan.tables.items():
-        if table.picture == "matrix" and not plan.measures.kinds:
-            raise ValueError(f"{place}: table {name!r}: a matrix needs [measure.kinds]")
+        if table.form == "kinds" and not plan.measures.kinds:
+            raise ValueError(f"{place}: table {name!r}: form 'kinds' needs [measure.kinds]")
     if plan.measures.repeats < 0 or plan.measures.step_rounds < 0:
         raise ValueError(f"{place}: measure: `repeats` and `step_rounds` must be at least 0")
 

@@ -19,7 +19,6 @@ from experiments.jobs.workforce import Workforce
 from experiments.nets.data import choose_positions
 from experiments.nets.games import Tournament, check_play, refuse_other_play
 from experiments.nets.isolated import Isolated
-from experiments.nets.pictures import draw_pictures
 from experiments.nets.plan import Plan, Point, is_shipped_plan, merged, plan_of, read_change, read_entries
 from experiments.nets.results import KINDS, Failed, File, Measured, NetResult, Results, StepTimes
 from experiments.nets.sampler import Sampler
@@ -111,7 +110,6 @@ class SweepReport:
     """Why points and games failed, by their labels."""
     table: str
     """The file of tables."""
-    pictures: tuple[str, ...]
 
 
 def run_sweep(sweep: Sweep) -> SweepReport:
@@ -188,14 +186,8 @@ class _Run:
         self._keep_tables()
         if self.sweep.page is not None:
             fill_page(self.sweep.page, self.plan, results)
-        pictures = draw_pictures(self.plan, results, self.folder)
-        return SweepReport(
-            str(self.folder),
-            len(results.all(NetResult)),
-            self.failed,
-            str(self.folder / TABLE),
-            tuple(map(str, pictures)),
-        )
+        done, table = len(results.all(NetResult)), str(self.folder / TABLE)
+        return SweepReport(str(self.folder), done, self.failed, table)
 
     def _refuse_changes(self) -> None:
         """Raise ValueError where results are of other measures, options or networks than the plan has."""
@@ -396,7 +388,9 @@ def _source(plan: Plan, folder: Path, results: Results) -> _Source:
 def _in_brief(found: NetResult | Failed) -> str:
     if isinstance(found, Failed):
         return found.why
-    figures = [f"accuracy {100 * found.tested.accuracy:.2f} %"] if found.tested.accuracy is not None else []
+    figures = (
+        [f"accuracy {100 * found.tested.report.accuracy:.2f} %"] if found.tested.report.accuracy is not None else []
+    )
     if found.tested.d1_rmse is not None:
         figures.append(f"d1-RMSE {found.tested.d1_rmse:.4f}")
     if found.timed is not None:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from liteshogi.commands.arguments import Json
 from search.compiling.jit import CACHE_DIRECTORY
-from search.warmup import remove_unused, warm_up, warm_up_puct
+from search.warmup import remove_unused, warm_up
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,8 @@ class Command:
     json: Json = False
 
     def run(self) -> None:
-        seconds, puct = warm_up(), find_spec("onnxruntime") is not None
-        if puct:
-            seconds += warm_up_puct()
+        puct = find_spec("onnxruntime") is not None
+        seconds = warm_up(puct)
         removed = remove_unused()
         if self.json:
             print(json.dumps(asdict(Compiled(round(seconds, 3), str(CACHE_DIRECTORY), removed, puct))))

@@ -381,11 +381,11 @@ def test_made_positions_alone_have_a_held_out_loss(tmp_path):
         ({"gate_games": 7}, "`gate_games` 7: must be even"),
         ({"generations": 0}, "`generations` 0: must be at least 1"),
         ({"held_out": 2.0}, "`held_out` 2.0: a share"),
-        ({"sprt": (5, 0)}, "--sprt 5 0: two numbers"),
+        ({"sprt": (5, 0)}, "`sprt` 5 0: must be two Elo"),
         ({"mixture": Mixture(played=2)}, "`played` and `leaf` are at most 1"),
         ({"random_plies": (5, 2)}, "`random_plies` 5 2: two numbers from 0 on are needed, the smaller first"),
         ({"variety": Variety(soft_lines=20)}, "`soft_lines` 20: must be at most"),
-        ({"ending": Ending(declaration=6)}, "--declaration 6: choose"),
+        ({"ending": Ending(declaration=6)}, "`declaration` 6: must be"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_a_folder_is_made(changes, words, tmp_path):

@@ -137,7 +137,7 @@ def point(**options: Any) -> dict[str, Any]:
         (point(name="a", after="b"), "after 'b': no earlier point of that name"),
         (point(name="a", seeds=[1, 1]), "seeds: name at least one, and none twice"),
         (point(name="a", tables=["b"]), r"a: tables: no \[table.b\]"),
-        ({"table": {"a": {"picture": "matrix"}}}, r"a matrix needs \[measure.kinds\]"),
+        ({"table": {"a": {"form": "kinds"}}}, r"form 'kinds' needs \[measure.kinds\]"),
         ({"measure": {"valid": ["v"], "repeats": -1}}, "`repeats` and `step_rounds` must be at least 0"),
         ({"data": {"a": {"cut": ["b"], "tree": "c"}}}, "data 'a': needs exactly one of"),
         ({"data": {"a": {"cut": ["a"], "positions": 9}}}, "data 'a': is made of itself"),

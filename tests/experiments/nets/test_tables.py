@@ -12,12 +12,12 @@ import pytest
 from experiments.nets.budgets import budgets_as_markdown
 from experiments.nets.columns import ALL, nets_as_markdown, rows_of
 from experiments.nets.effects import effects_as_markdown, pairs_of
-from experiments.nets.pictures import draw_pictures
 from experiments.nets.plan import Plan
 from experiments.nets.results import NetResult, Results
 from experiments.nets.seeds import Mean, compare, mean_of, seeds_as_markdown
-from experiments.nets.steps import Band, Bin, Epoch, Rare
+from experiments.nets.steps import Epoch, Rare
 from experiments.nets.summary import correlation, fill_page, rows_in, summary
+from lite.training.metrics import Band, CalibrationBin
 from tests.experiments.nets.conftest import GRID, MEASURE, TRAIN, games_of, net_of, on, plan_with, planned
 
 
@@ -40,7 +40,7 @@ def test_times_stand_beside_halfkp_s_with_their_spread(plan: Plan) -> None:
     found = cells_of(nets_as_markdown(rows_of(plan, results), ALL))
     assert [cells["of HalfKP's"] for cells in found] == ["", "0.25"]
     assert [cells["spread"] for cells in found] == ["1 %", "34 %"]
-    assert found[0]["accuracy"] == "60.00 +- 1.55 %"
+    assert found[0]["accuracy"] == "60.00 +- 1.50 %"
 
 
 def test_games_are_shown_as_far_as_they_decide(plan: Plan) -> None:
@@ -148,7 +148,10 @@ def of_seeds(plan: Plan, values: dict[str, dict[int, float | None]]) -> dict[str
     point = plan.point({"width": 32})
     base = net_of(point)
     return {
-        name: [replace(base, seed=seed, tested=replace(base.tested, accuracy=value)) for seed, value in found.items()]
+        name: [
+            replace(base, seed=seed, tested=replace(base.tested, report=replace(base.tested.report, accuracy=value)))
+            for seed, value in found.items()
+        ]
         for name, found in values.items()
     }
 
@@ -159,11 +162,18 @@ def test_means_errors_and_differences_by_hand(plan: Plan) -> None:
     assert mean_of([2.0]) == Mean(2.0, None)
     assert mean_of([None, None]) == Mean(None, None)
     nets = of_seeds(plan, {"a": {0: 1.0, 1: 7.0, 2: 4.0}, "b": {0: 1.5, 1: 7.5, 2: 4.5}, "c": {0: None, 1: None}})
-    found = compare(nets, lambda net: net.tested.accuracy)
+    found = compare(nets, lambda net: net.tested.report.accuracy)
     assert found["a"].difference is None
     assert found["b"].difference == Mean(0.5, 0.0)
     assert (found["b"].value.error or 0) > 1
     assert found["c"].value == Mean(None, None)
+
+
+BINS = (CalibrationBin(5, 0.1, 0.2), CalibrationBin(5, 0.3, 0.2))
+
+
+def band(positions: int, accuracy: float | None, name: str) -> Band:
+    return Band(positions, accuracy, None, None, None, name)
 
 
 def many(plan: Plan) -> Results:
@@ -173,12 +183,12 @@ def many(plan: Plan) -> Results:
         d1 = 0.1 + 0.001 * number
         net = net_of(point, 50.0, d1)
         kinds = {kind: random.uniform(0.04, 0.1) for kind in plan.measures.kinds}
-        draw = Rare(0.1, 0.1, 0.1, 0.1, 0.1, 0.9, 0.9, 0.5, 0.5, 0.5, 0.5, (Bin(5, 0.1, 0.2), Bin(5, 0.3, 0.2)))
+        draw = Rare(0.1, 0.1, 0.1, 0.1, 0.1, 0.9, 0.9, 0.5, 0.5, 0.5, 0.5, BINS)
         tested = replace(
             net.tested, residual=random.uniform(0.04, 0.1), residual_by_kind=kinds, draw=draw,
-            by_ply=(Band("ply 0-19", 5, 0.5), Band("no score", 0)),
+            report=replace(net.tested.report, by_ply=(band(5, 0.5, "ply 0-19"), band(0, None, "no score"))),
         )  # fmt: skip
-        log = (Epoch(0.5, 0.5, 0.7, 0.1, 5.0), Epoch(0.5, 0.6, 0.6, 0.2, 4.0))
+        log = (Epoch(0.5, 0.5, 0.7), Epoch(0.5, 0.6, 0.6))
         trained = net.trained and replace(net.trained, samples=8_000_000 * (1 + number % 3), log=log)
         results.add(net := replace(net, tested=tested, trained=trained))
         elo = 150.0 - 2 * number
@@ -193,21 +203,14 @@ TABLES: dict[str, Any] = {
         *({"name": f"n{number}", "line": "x", "lambda": number / 8} for number in range(6)),
     ],
     "table": {
-        "kinds": {"picture": "matrix"},
-        "dots": {"picture": "dots"},
-        "volume": {"picture": "lines"},
-        "shares": {"picture": "lines", "over": "result share"},
-        "games": {"picture": "games"},
-        "epochs": {"picture": "epochs", "form": "seeds"},
+        "kinds": {"form": "kinds"},
+        "dots": {},
+        "volume": {"over": "positions"},
+        "shares": {"over": "result share"},
+        "games": {"form": "games"},
+        "epochs": {"form": "seeds"},
     },
 }
-
-
-def test_every_table_has_its_picture(tmp_path: Path) -> None:
-    plan = planned(**TABLES)
-    made = draw_pictures(plan, many(plan), tmp_path)
-    assert [path.stem for path in made] == list(plan.tables)
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in made)
 
 
 def test_a_page_holds_every_table(tmp_path: Path) -> None:
