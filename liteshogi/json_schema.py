@@ -109,7 +109,7 @@ PRINTED: dict[str, Printed] = {
         ("lite.records.reading_speed:EpochSpeed",), adds={"*": "Without `--together`: the speed of each file."}
     ),
     "bench training": Printed((), adds={"*": "Positions per second of one kind of network and computation."}),
-    "bench factory": Printed((), adds={"*": "Figures of games, pipes and labels."}),
+    "bench factory": Printed(("experiments.factory.rates:FactoryRates",)),
     "perft": Printed(("liteshogi.commands.perft:Counted", "search.rules.perft:PerftSpeed"), omits_unknown=True),
     "judge moves": Printed(
         ("experiments.judge.losses:LossReport",),
@@ -123,7 +123,11 @@ PRINTED: dict[str, Printed] = {
     "judge effects": Printed(("experiments.judge.game_effects:GameEffectsReport",)),
     "judge match": Printed(("experiments.judge.judged_match:JudgedMatchReport",)),
     "tune": Printed(("experiments.tuning.tune:TuningReport",)),
-    "analyse": Printed((), adds={"*": "Games with their moves, scores, best lines and marks."}),
+    "analyse": Printed(
+        ("experiments.analyse.result:AnalysedGames",),
+        without=("games",),
+        adds={"games": "For each game its names, result, moves with scores and marks, and the paths of its files."},
+    ),
     "explain": Printed((), adds={"*": "The position, the contribution of each piece, and the value after each move."}),
 }
 """The printed object of each command, by its verb and kind."""
