@@ -23,6 +23,8 @@ class Printed:
 
     results: tuple[str, ...]
     """Dataclasses as `module:Class`; the object has the fields of one of them."""
+    by_name: str = ""
+    """Dataclass of the values of an object with free names, which may be printed instead of `results`; or empty."""
     listed: str = ""
     """Name of a list of such objects, which the printed object has as its only field; empty if it is one itself."""
     omits_unknown: bool = False
@@ -59,7 +61,8 @@ PRINTED: dict[str, Printed] = {
             "experiments.matches.counted_match:MatchReport",
             "experiments.arena.engine_match:EngineMatchReport",
             "experiments.league.league:LeagueReport",
-        )
+        ),
+        omits_unknown=True,
     ),
     "warmup": Printed(("liteshogi.commands.warmup:Compiled",)),
     "mate": Printed(("liteshogi.commands.mate:Solved",)),
@@ -106,7 +109,7 @@ PRINTED: dict[str, Printed] = {
     ),
     "bench planes": Printed(("experiments.resnet.bench_planes:PlaneBench",)),
     "bench reading": Printed(
-        ("lite.records.reading_speed:EpochSpeed",), adds={"*": "Without `--together`: the speed of each file."}
+        ("lite.records.reading_speed:EpochSpeed",), by_name="lite.records.reading_speed:ReadingSpeed"
     ),
     "bench training": Printed((), adds={"*": "Positions per second of one kind of network and computation."}),
     "bench factory": Printed(("experiments.factory.rates:FactoryRates",)),
@@ -154,6 +157,9 @@ def schema_of(printed: Printed, definitions: dict[str, Any]) -> dict[str, Any]:
         one["required"] = [name for name in one["required"] if name not in printed.without]
         if printed.adds:
             one["properties"] |= {name: {"description": text} for name, text in printed.adds.items() if name != "*"}
+    if printed.by_name:
+        values = _object(_loaded(printed.by_name), definitions, printed.omits_unknown)
+        whole.append({"type": "object", "additionalProperties": values})
     found: dict[str, Any] = whole[0] if len(whole) == 1 else {"anyOf": whole} if whole else {"type": "object"}
     if printed.adds and "*" in printed.adds:
         found["additionalProperties"] = {"description": printed.adds["*"]}

@@ -38,10 +38,12 @@ def is_valid(value: Any, schema: dict[str, Any], whole: dict[str, Any]) -> bool:
         return False
     if isinstance(value, list):
         return all(is_valid(one, schema.get("items", {}), whole) for one in value)
-    if isinstance(value, dict) and "properties" in schema:
-        further = schema.get("additionalProperties")
+    if isinstance(value, dict):
+        known, further = schema.get("properties", {}), schema.get("additionalProperties")
         return set(schema.get("required", ())) <= value.keys() and all(
-            is_valid(one, schema["properties"][name], whole) if name in schema["properties"] else further is not None
+            is_valid(one, known[name], whole)
+            if name in known
+            else further is not None and is_valid(one, further, whole)
             for name, one in value.items()
         )
     return True
