@@ -229,7 +229,7 @@ def test_errors_are_one_line(arguments):
         ("import none.bin -o OUT.safetensors", "none.bin: there is no such file"),
         ("import /dev/null -o OUT.safetensors", "/dev/null: a pipe or a device"),
         ("export default -o OUT.bin", "end the output in .h for a C++ header"),
-        ("analyse default -o OUT.kif", "no game: name files of games"),
+        ("analyse default -o OUT.kif", "GAMES: no game given"),
         ("analyse default GAME -o OUT.kif --threads 100000", "--threads 100000: must be at most 64"),
         ("eval default --file EMPTY.sfen", "EMPTY.sfen: no positions"),
         ("eval default --file BAD.sfen", "BAD.sfen: line 3: "),
