@@ -156,7 +156,7 @@ class RunRecord:
     """{name in the folder: digest} of files that the run has made and that others use, such as networks."""
 
     def provenance(self) -> dict[str, Any]:
-        """Return what data and networks made from this run carry with them: all that tells nothing of this disk."""
+        """Return the part of the record that data and networks made from this run carry: without paths of this disk."""
         carried: dict[str, Any] = json.loads(json_bytes(_as_json(self, ("arguments", "files", "state", "products"))))
         return carried
 

@@ -100,7 +100,7 @@ def parse(verb: str, rest: list[str]) -> Any:
     """
     import tyro
 
-    from liteshogi.option_help import join_lines
+    from liteshogi.option_help import prepare_help
     from liteshogi.word_order import arranged
 
     words = [verb]
@@ -109,7 +109,7 @@ def parse(verb: str, rest: list[str]) -> Any:
         words.append(kind or VERBS[verb].default_kind)
         rest = rest[kind is not None :]
     command = _load(words)
-    join_lines(command)
+    prepare_help(command)
     given: Any = None
     if verb == "train":
         from liteshogi.commands.train.configuration import configured

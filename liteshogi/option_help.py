@@ -1,14 +1,20 @@
-"""Help texts of options: tyro takes field docstrings, but breaks their lines where the source does."""
+"""Help texts of options, for tyro.
+
+Tyro reads field docstrings, but breaks their lines where the source does. It names positional words after their type
+(`[PATH [PATH ...]]`), and shows an empty tuple as `(default: )`.
+"""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import textwrap
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from itertools import pairwise
 from types import MappingProxyType
-from typing import get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
+
+import tyro
 
 
 def field_docstrings(kind: type) -> dict[str, str]:
@@ -24,11 +30,25 @@ def field_docstrings(kind: type) -> dict[str, str]:
     return found
 
 
-def join_lines(command: type) -> None:
-    """Give each option of a dataclass, and of dataclasses in it, its docstring in one line as tyro's `help`."""
-    texts, hints = field_docstrings(command), get_type_hints(command)
+def prepare_help(command: type) -> None:
+    """Set the help of each option of a dataclass, and of dataclasses in it: docstring, positional name and default."""
+    texts, kinds = field_docstrings(command), get_type_hints(command)
+    hints = get_type_hints(command, include_extras=True)
     for one in fields(command):
         if one.name in texts:
             one.metadata = MappingProxyType({**one.metadata, "help": texts[one.name]})
-        if is_dataclass(hints[one.name]):
-            join_lines(hints[one.name])
+        if is_dataclass(kinds[one.name]):
+            prepare_help(kinds[one.name])
+            continue
+        positional = tyro.conf.Positional in getattr(hints[one.name], "__metadata__", ())
+        required = one.default is MISSING and one.default_factory is MISSING
+        shown: dict[str, Any] = {}
+        if positional:
+            name = one.name.rstrip("_").upper() + ("..." if get_args(kinds[one.name])[-1:] == (Ellipsis,) else "")
+            shown["metavar"] = name if required else f"[{name}]"
+        if one.default == ():
+            shown["help_behavior_hint"] = "(default: none)"
+        elif positional and required:
+            shown["help_behavior_hint"] = "(required)"
+        if shown:
+            command.__annotations__[one.name] = Annotated[hints[one.name], tyro.conf.arg(**shown)]

@@ -18,7 +18,7 @@ from search.system.files import write_atomically
 _CALLS = {
     "search": "from search.warmup import compile_search; compile_search()",
     "beside": "from search.warmup import compile_search, compile_beside; compile_search(); compile_beside()",
-    "puct": "from search.warmup import warm_up_puct; warm_up_puct()",
+    "puct": "from search.warmup import compile_puct; compile_puct()",
 }
 """The parts of a first start: the search, what a second process compiles beside it, and the PUCT player."""
 _REPORT = "import json; from search.compiling.progress import PROGRESS; print(json.dumps(PROGRESS.seconds))"

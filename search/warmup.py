@@ -103,11 +103,15 @@ def _start_second() -> subprocess.Popen[bytes] | None:
 
 
 @contextlib.contextmanager
-def _second_process() -> Iterator[None]:
-    """On a first start, run a second process that compiles its part while the caller compiles the rest."""
+def _second_process(parts: tuple[str, ...]) -> Iterator[None]:
+    """On a first start, run a second process that compiles its part while the caller compiles the rest.
+
+    `parts` names what the caller compiles, see `search.compiling.progress`.
+    """
     name = code_name(__file__, __spec__)
     place = CACHE_DIRECTORY / name
     complete = place / "complete"
+    PROGRESS.expect(*(part for part in parts if part != "search"))
     if os.path.exists(complete):
         note_use(place, place.stat())
         yield
@@ -117,9 +121,9 @@ def _second_process() -> Iterator[None]:
         return
     second = _start_second()
     if second is None:
-        PROGRESS.expect("search", "beside")
+        PROGRESS.expect(*parts, "beside")
     else:
-        PROGRESS.expect("search", beside="beside")
+        PROGRESS.expect(*parts, beside="beside")
     try:
         yield
         if second is not None:
@@ -135,11 +139,13 @@ def _second_process() -> Iterator[None]:
         complete.touch()
 
 
-def warm_up() -> float:
-    """Compile or load the alpha-beta engine; return the seconds it took."""
+def warm_up(puct: bool = False) -> float:
+    """Compile or load the alpha-beta engine, and the PUCT engine if `puct`; return the seconds it took."""
     begun = time.perf_counter()
-    with _second_process():
+    with _second_process(("search", "puct") if puct else ("search",)):
         compile_search()
+        if puct:
+            compile_puct()
     return time.perf_counter() - begun
 
 
@@ -168,11 +174,8 @@ def remove_unused() -> int:
     return removed
 
 
-def warm_up_puct() -> float:
-    """Compile or load the PUCT engine, which is the same for every network; return the seconds it took."""
+def compile_puct() -> None:
+    """Compile or load the PUCT engine, which is the same for every network."""
     from search.puct.engine import PuctEngine, even_network
 
-    begun = time.perf_counter()
-    PROGRESS.expect("puct")
     PuctEngine(even_network, 1).warm_up()
-    return time.perf_counter() - begun

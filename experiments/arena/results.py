@@ -1,4 +1,4 @@
-"""The results of a match as ShogiArena has kept them: games and their pairs, failures, and what its log tells."""
+"""The games of a run through ShogiArena: results, pairs, failures, and events in its log."""
 
 from __future__ import annotations
 

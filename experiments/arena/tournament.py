@@ -111,7 +111,7 @@ def play_engines(
     KeyboardInterrupt if it was stopped.
     """
     check_arena()
-    from experiments.arena.kif_games import write_games  # needs what is installed with ShogiArena
+    from experiments.arena.kif_games import write_games  # requires rsshogi, which ShogiArena brings
 
     for command, _ in players:
         engine_command(command)  # reports a misspelt network before the options that engines would require

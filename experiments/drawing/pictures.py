@@ -103,46 +103,6 @@ def draw_tuning(history: list[dict[str, float]], games: int, parameters: Sequenc
     write_figure(figure, path)
 
 
-def draw_comparison(report: dict[str, Any], path: Path) -> None:
-    """Draw a comparison: held-out losses and accuracies after each epoch by seed, and the calibration of draws.
-
-    `report` is what `liteshogi compare --json` prints.
-    """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    shown = [("accuracy", "Value accuracy"), ("log_loss", "Value loss")]
-    if report["preset"] != "nets":
-        shown = [("policy_accuracy", "Policy accuracy"), ("policy_loss", "Policy loss"), *shown]
-    calibrated = any(any(row["calibration"]) for row in report["rows"])
-    count = len(shown) + calibrated
-    figure, axes = pyplot.subplots((count + 1) // 2, 2, figsize=(11, 4 * ((count + 1) // 2)), squeeze=False)
-    places = list(axes.flat)
-    for place, (name, title) in zip(places, shown, strict=False):
-        for number, row in enumerate(report["rows"]):
-            for seed, log in enumerate(row["log"]):
-                values = [line.get(name) for line in log]
-                label = row["variant"] if seed == 0 else None
-                place.plot(range(1, len(values) + 1), values, marker=".", color=f"C{number}", label=label)
-        place.set(title=f"{title} on held-out games", xlabel="epoch")
-        place.xaxis.get_major_locator().set_params(integer=True)
-        place.legend(fontsize=8)
-    if calibrated:
-        place = places[len(shown)]
-        for number, row in enumerate(report["rows"]):
-            for bins in filter(None, row["calibration"]):
-                predicted, actual = [b.predicted for b in bins], [b.actual for b in bins]
-                place.plot(predicted, actual, marker="o", color=f"C{number}")
-        largest = max(place.get_xlim()[1], place.get_ylim()[1])
-        place.plot([0, largest], [0, largest], color="#bbbbbb", lw=1)
-        place.set(title="Calibration of the draw head", xlabel="predicted", ylabel="share of draws")
-    for place in places[count:]:
-        place.remove()
-    write_figure(figure, path)
-
-
 def draw_ratings(players: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw a league: every player's rating with its 95 % interval, the strongest on top.
 

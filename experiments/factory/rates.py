@@ -1,4 +1,4 @@
-"""How fast the factory makes what it makes, one core, beside what the same costs elsewhere."""
+"""Rates of the data factory on one core: games in process and through pipes, and labels of each kind."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,51 +22,79 @@ from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, hcpe_dtype
 from search.alphabeta.bench import signature
 from search.evaluation.network_file import load_network
+from search.evaluation.shipped import is_shipped
 from search.rules.huffman import HCP
 from search.system.cores import usable_cores
 
 NODES = 1000
-"""A move."""
+"""Nodes per move of the games."""
 GAMES, PIPE_GAMES = 40, 4
 LABEL_NODES = 500
+"""Nodes of each labelling search."""
 READY_SECONDS = 600.0
 
 
-def measure_factory(net: str, data: Path) -> dict[str, Any]:
-    """Rates of one core, by its CPU time, with a network and the positions of a record file.
+@dataclass(frozen=True)
+class GameRates:
+    """Rates of games in process."""
 
-    {search_nps: the long search's nodes a second; games: {positions_per_hour, nps, of_search, cores,
-    all_cores_positions_per_hour}, in process, the last by the clock; pipes: {positions_per_hour}, of two engine
-    processes, by the clock; labels: {static, quiescence, search, walk, tree:
-    positions a second}; label_overhead: a label's time over what its nodes take in the long search}.
-    """
-    network, codes = load_network(net), _codes(data)
-    nps = signature(net).nps
+    positions_per_hour: int
+    """Positions per hour of one core's CPU time."""
+    nps: int
+    """Nodes per second of one core's CPU time."""
+    of_search: float
+    """`nps` as a share of a long search's."""
+    cores: int
+    all_cores_positions_per_hour: int
+    """Positions per hour of all cores, by the clock."""
+
+
+@dataclass(frozen=True)
+class PipeRates:
+    """Rates of games between two engine processes."""
+
+    positions_per_hour: int
+    """Positions per hour by the clock."""
+
+
+@dataclass(frozen=True)
+class FactoryRates:
+    """Rates of the data factory."""
+
+    search_nps: int
+    """Nodes per second of a long search."""
+    games: GameRates
+    pipes: PipeRates
+    labels: dict[str, int]
+    """Positions per second by kind: static, quiescence, search, walk, tree."""
+    label_overhead: float
+    """Time of a labelling search relative to the time of its nodes in a long search."""
+
+
+def measure_factory(network_path: str, data: Path) -> FactoryRates:
+    """Measure the rates with a network and the positions of a record file. Raises OSError or ValueError."""
+    network, codes = load_network(network_path), _codes(data)
+    nps = signature(network_path).nps
     player = Player(network, NODES)
     Duel(player).play("startpos")
     positions, nodes, seconds = _play(player, 0)
     cores, begun = usable_cores(), time.perf_counter()
     with ThreadPoolExecutor(cores) as threads:
         together = sum(one[0] for one in threads.map(lambda seed: _play(player, seed), range(cores)))
-    games = {
-        "positions_per_hour": round(3600 * positions / seconds),
-        "nps": round(nodes / seconds),
-        "of_search": round(nodes / seconds / nps, 3),
-        "cores": cores,
-        "all_cores_positions_per_hour": round(3600 * together / (time.perf_counter() - begun)),
-    }
+    games = GameRates(
+        positions_per_hour=round(3600 * positions / seconds),
+        nps=round(nodes / seconds),
+        of_search=round(nodes / seconds / nps, 3),
+        cores=cores,
+        all_cores_positions_per_hour=round(3600 * together / (time.perf_counter() - begun)),
+    )
     labels, searched = _measure_labels(Studio(network), codes)
-    return {
-        "search_nps": nps,
-        "games": games,
-        "pipes": {"positions_per_hour": _measure_pipes(net)},
-        "labels": labels,
-        "label_overhead": round(nps / searched, 3),
-    }
+    pipes = PipeRates(_measure_pipes(network_path))
+    return FactoryRates(nps, games, pipes, labels, round(nps / searched, 3))
 
 
 def _play(player: Player, seed: int) -> tuple[int, int, float]:
-    """(Positions, nodes, seconds of this thread) of some games of two players like this."""
+    """Return (positions, nodes, CPU seconds of this thread) of games of two players like this."""
     duel, random = Duel(player, player), np.random.default_rng(seed)
     begun, positions, nodes = time.thread_time(), 0, 0
     for _ in range(GAMES):
@@ -84,7 +112,7 @@ def _codes(data: Path) -> np.ndarray:
 
 
 def _measure_labels(studio: Studio, codes: np.ndarray) -> tuple[dict[str, int], float]:
-    """(Positions a second by kind, nodes a second of the searches that label)."""
+    """Return (positions per second by kind, nodes per second of the labelling searches)."""
     few, fewest = codes[:20_000], codes[:2_000]
 
     def rate(work: Callable[[], int]) -> int:
@@ -109,16 +137,17 @@ def _measure_labels(studio: Studio, codes: np.ndarray) -> tuple[dict[str, int], 
     return found | {"search": round(len(fewest) / seconds)}, (studio.searched - before) / seconds
 
 
-def _measure_pipes(net: str) -> int:
-    """Positions an hour of a game between two engine processes, one thinking at a time."""
+def _measure_pipes(network_path: str) -> int:
+    """Return the positions per hour of games between two engine processes, one thinking at a time."""
     command = [sys.executable, "-m", "liteshogi"]
+    eval_file = network_path if is_shipped(network_path) else Path(network_path).absolute()
     seconds = positions = 0.0
     with (
         Dialogue("engine", command, Path.cwd(), os.environ) as first,
         Dialogue("engine", command, Path.cwd(), os.environ) as second,
     ):
         for engine in (first, second):
-            engine.send(f"setoption name EvalFile value {net if net == 'default' else Path(net).absolute()}")
+            engine.send(f"setoption name EvalFile value {eval_file}")
             engine.send("isready")
             engine.until("readyok", READY_SECONDS)
         for number in range(PIPE_GAMES):

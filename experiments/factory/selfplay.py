@@ -32,7 +32,7 @@ NODES_A_JOB = 3_000_000
 PLIES = 120
 """Length of a game, about."""
 GROWTH = 8
-"""Every so many jobs, the following ones have a game more."""
+"""Number of jobs after which jobs have one game more."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,9 @@ def self_play(options: SelfPlay) -> Production:
     )
     # Without the fields of a subclass, such as a command's.
     fixed = {option.name for option in fields(SelfPlay)} - {"output", "positions", "workforce", "net"}
-    told = flat({name: value for name, value in asdict(options).items() if name in fixed})
-    told["openings"] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
-    plan = plan_run("selfplay", told, goal={"positions": options.positions}, nets={"net": options.net})
+    deciding = flat({name: value for name, value in asdict(options).items() if name in fixed})
+    deciding["openings"] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    plan = plan_run("selfplay", deciding, goal={"positions": options.positions}, nets={"net": options.net})
     return produce(
         options.workforce.place(options.output, HCPE3),
         plan,

@@ -24,8 +24,8 @@ from search.system.interrupt import interrupt_flag
 UPDATE_SECONDS = 10.0
 """Time between two updates of run.json."""
 BARREN_JOBS, BARREN_SHARE = 20, 0.01
-"""A goal is given up when in so many jobs in a row no larger share of their products counts toward it: even where all
-was made before, `Seen` may take so much for new."""
+"""A goal is given up when BARREN_JOBS jobs in a row add less than this share of their products: `Seen` may take that
+much for new even where all was made before."""
 
 
 @dataclass(frozen=True)

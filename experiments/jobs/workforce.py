@@ -20,7 +20,7 @@ class Workforce:
     ray: str | None = None
     """Address of a Ray cluster whose CPUs work instead, or `auto`. Its machines need LiteShogi installed."""
     max_gb: float | None = None
-    """Stop when the shards have so many GB."""
+    """Stop when the shards reach this size, GB."""
     in_order: bool = False
     """Make the same files regardless of the number of workers and of interruptions: products land in the order of
     their jobs."""

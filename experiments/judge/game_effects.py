@@ -12,9 +12,8 @@ and not how far to go to the other: its findings should be measured again as cha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -89,10 +88,6 @@ class GameEffectsReport:
     """Pairs that have been played."""
     effects: tuple[ChangeEffect, ...]
 
-    def figures(self) -> dict[str, Any]:
-        """Return the report as one JSON object."""
-        return asdict(self)
-
 
 def measure_game_effects(options: GameEffectOptions, judging: Judging) -> GameEffectsReport:
     """Measure changes of the search in judged games; the same call resumes. Raises as `produce` does."""
@@ -118,11 +113,11 @@ def measure_game_effects(options: GameEffectOptions, judging: Judging) -> GameEf
     design = GameDesign(tuple(factors), options.seed)
     results = PairResults(options.pairs)
     with judging.open() as judge:
-        told = {"nodes": options.nodes, "plies": options.plies, "effects": [one.more for one in factors]}
-        told |= {"option": options.option, "reach": options.reach, "seed": options.seed, "judge_nodes": judge.nodes}
+        deciding = {"nodes": options.nodes, "plies": options.plies, "effects": [one.more for one in factors]}
+        deciding |= {"option": options.option, "reach": options.reach, "seed": options.seed, "judge_nodes": judge.nodes}
         plan = plan_run(
             VERB,
-            told,
+            deciding,
             goal={"pairs": options.pairs},
             sources={"openings": [options.openings]},
             nets={"net": named.net},

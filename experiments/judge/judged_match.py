@@ -98,11 +98,16 @@ def play_judged_match(match: JudgedMatch, judging: Judging) -> JudgedMatchReport
     shares = Shares(match.games // 2)
     with judging.open() as judge:
         task = JudgedTask(first.by_alphabeta, second.by_alphabeta, judge, lines, match.plies, match.seed)
-        told: dict[str, Any] = {"openings": len(lines), "nodes": match.nodes, "plies": match.plies, "seed": match.seed}
-        told |= {"first": first.chosen, "second": second.chosen, "judge_nodes": judge.nodes}
+        deciding: dict[str, Any] = {
+            "openings": len(lines),
+            "nodes": match.nodes,
+            "plies": match.plies,
+            "seed": match.seed,
+        }
+        deciding |= {"first": first.chosen, "second": second.chosen, "judge_nodes": judge.nodes}
         plan = plan_run(
             VERB,
-            told,
+            deciding,
             goal={"games": match.games, "players": [first.name(False), second.name(False)]},
             sources={"openings": [match.openings]},
             nets={"first": first.net, "second": second.net},

@@ -54,7 +54,7 @@ class LossOptions:
     each_step: bool = False
     """Judge also the choices with each step of the search left out; in process."""
     count: int | None = None
-    """Judge only the first so many positions; without it, all."""
+    """Number of positions to judge, from the first on; without it, all."""
     output: Path = Path("runs/judge/moves")
     """Folder of the run; the same command resumes an interrupted run."""
 
@@ -72,7 +72,7 @@ class JudgedPosition(JobLine, kind="judged position"):
     moves: tuple[str, ...]
     """Choices by variant."""
     scores: tuple[int, ...]
-    """Scores of the choices, likewise by searches of the positions after them."""
+    """Scores of the choices, by searches of the positions after them."""
     replies: tuple[str, ...]
     """The judge's replies to the choices."""
     losses: tuple[int, ...]
@@ -120,8 +120,8 @@ class LossReport:
         """Return the report as one JSON object."""
         variants = [{name: value for name, value in asdict(one).items() if value is not None} for one in self.variants]
         rows = {"worst": [_row(one) for one in self.worst], "positions": [_row(one) for one in self.positions]}
-        told = {name: value for name, value in vars(self).items() if name not in ("variants", "positions")}
-        return {**told, "variants": variants, **rows}
+        rest = {name: value for name, value in vars(self).items() if name not in ("variants", "positions")}
+        return {**rest, "variants": variants, **rows}
 
 
 def measure_losses(options: LossOptions, judging: Judging) -> LossReport:
@@ -147,10 +147,10 @@ def measure_losses(options: LossOptions, judging: Judging) -> LossReport:
 
 
 def _plan(options: LossOptions, judged: Judged, judge: Judge) -> RunPlan:
-    told = {name: getattr(options, name) for name in ("nodes", "option", "earlier", "each_step")}
+    deciding = {name: getattr(options, name) for name in ("nodes", "option", "earlier", "each_step")}
     return plan_run(
         VERB,
-        told | {"judge_nodes": judge.nodes},
+        deciding | {"judge_nodes": judge.nodes},
         goal={"count": options.count, "engine": judged.name, "variants": judged.variants},
         sources={"positions": [options.positions]},
         nets=judged.nets,

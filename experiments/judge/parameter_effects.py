@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -112,10 +112,6 @@ class EffectsReport:
     """Mean MEASURES with twice the nodes."""
     parameters: dict[str, ParameterEffect]
 
-    def figures(self) -> dict[str, Any]:
-        """Return the report as one JSON object."""
-        return asdict(self)
-
 
 def measure_effects(options: EffectOptions, judging: Judging) -> EffectsReport:
     """Measure the effects of numbers of the search; the same call resumes. Raises as `produce` does."""
@@ -135,11 +131,11 @@ def measure_effects(options: EffectOptions, judging: Judging) -> EffectsReport:
     design = Design(parameters, player.parameters, options.reach, options.seed)
     results = Results(len(positions), options.rounds)
     with judging.open() as judge:
-        told = {"nodes": options.nodes, "names": [one.name for one in parameters], "option": options.option}
-        told |= {"reach": options.reach, "seed": options.seed, "judge_nodes": judge.nodes}
+        deciding = {"nodes": options.nodes, "names": [one.name for one in parameters], "option": options.option}
+        deciding |= {"reach": options.reach, "seed": options.seed, "judge_nodes": judge.nodes}
         plan = plan_run(
             VERB,
-            told,
+            deciding,
             goal={"rounds": options.rounds},
             sources={"positions": [options.positions]},
             nets={"net": named.net},

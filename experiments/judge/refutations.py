@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from experiments.games.game_position import GamePosition
 from experiments.jobs.produce import Place, gather
@@ -85,10 +84,6 @@ class RefutationReport:
     nodes: tuple[int, ...]
     variants: tuple[SeenCount, ...]
     moves: tuple[RefutedMove, ...]
-
-    def figures(self) -> dict[str, Any]:
-        """Return the report as one JSON object."""
-        return asdict(self)
 
 
 def find_refutations(options: RefutationOptions) -> RefutationReport:

@@ -103,10 +103,10 @@ def select_positions(selection: Selection, judging: Judging) -> SelectionReport:
     games = list(read_recorded(selection.games))
     order = np.random.default_rng(selection.seed).permutation(len(games))
     with judging.open() as judge:
-        told = {name: getattr(selection, name) for name in ("attack", "from_ply", "balance", "seed")}
+        deciding = {name: getattr(selection, name) for name in ("attack", "from_ply", "balance", "seed")}
         plan = plan_run(
             VERB,
-            told | {"judge_nodes": judge.nodes},
+            deciding | {"judge_nodes": judge.nodes},
             goal={"count": selection.count},
             games={"games": selection.games},
             conditions=judge.conditions,

@@ -1,6 +1,6 @@
-"""A generation: games of the best network, positions of their kind with its searches' labels, a candidate, the gate.
+"""A generation of a loop: games of the best network, positions labelled by its searches, a candidate, the gate.
 
-Each stage goes on where it was cut, and is told by the ledger when it is done: see `Ledger.once`.
+Each stage resumes by itself where it was interrupted, and is done once: see `Stages.once`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class Stages:
             return done
         assert self._run is not None
         begun = time.monotonic()
-        figures = work()
+        figures = json.loads(json.dumps(work()))  # as a later call reads them
         line = Stage(generation, stage, round(time.monotonic() - begun, 1), figures)
         self._run.append(line)
         self.done.append(line)

@@ -124,8 +124,8 @@ def percent(value: float | None) -> str:
 
 def accuracy(row: Row) -> str:
     tested = row.net.tested
-    error = f" +- {100 * tested.accuracy_error:.2f}" if tested.accuracy_error is not None else ""
-    return "" if tested.accuracy is None else f"{100 * tested.accuracy:.2f}{error} %"
+    error = f" +- {100 * tested.report.accuracy_error:.2f}" if tested.report.accuracy_error is not None else ""
+    return "" if tested.report.accuracy is None else f"{100 * tested.report.accuracy:.2f}{error} %"
 
 
 def _timed(show: Callable[[Row], str]) -> Callable[[Row], str]:
@@ -159,7 +159,7 @@ NAME: Column = ("network", lambda row: row.title)
 D1: Column = ("d1-RMSE", lambda row: with_error(row.net.tested.d1_rmse, row.net.tested.d1_rmse_error))
 RESIDUAL: Column = ("residual", lambda row: _number(row.net.tested.residual, ".4f"))
 ACCURACY: Column = ("accuracy", accuracy)
-LOG_LOSS: Column = ("log loss", lambda row: _number(row.net.tested.log_loss, ".4f"))
+LOG_LOSS: Column = ("log loss", lambda row: _number(row.net.tested.report.log_loss, ".4f"))
 ELO_NODES: Column = ("Elo at equal nodes", lambda row: elo_in_words(row.games.get("nodes")))
 ELO_TIME: Column = ("Elo at equal time", lambda row: elo_in_words(row.games.get("time")))
 ELO_CLOCK: Column = ("Elo by the clock", lambda row: elo_in_words(row.games.get("clock")))

@@ -63,10 +63,10 @@ def _of_draw(name: str) -> Callable[[NetResult], float | None]:
 FIGURES = (
     Figure("policy accuracy", lambda net: net.tested.policy_accuracy, True),
     Figure("policy loss", lambda net: net.tested.policy_loss),
-    Figure("value accuracy", lambda net: net.tested.accuracy, True),
-    Figure("value loss", lambda net: net.tested.log_loss),
-    Figure("Brier score", lambda net: net.tested.brier),
-    Figure("calibration error", lambda net: net.tested.calibration_error),
+    Figure("value accuracy", lambda net: net.tested.report.accuracy, True),
+    Figure("value loss", lambda net: net.tested.report.log_loss),
+    Figure("Brier score", lambda net: net.tested.report.brier),
+    Figure("calibration error", lambda net: net.tested.report.calibration_error),
     Figure("d1-RMSE", lambda net: net.tested.d1_rmse),
     Figure("drawn positions", _of_draw("base_rate"), True),
     Figure("Brier score of the draw", _of_draw("brier")),
@@ -131,10 +131,10 @@ def seeds_as_markdown(rows: Sequence[Row]) -> str:
         if any(cells):
             lines.append([heading, *(cell or "-" for cell in cells)])
     text = _table(lines)
-    if bands := firsts[0].net.tested.by_ply + firsts[0].net.tested.by_score:
+    if bands := firsts[0].net.tested.report.by_ply + firsts[0].net.tested.report.by_score:
         lines = [["value accuracy", *groups], ["---"] * (1 + len(groups))]
         for number, band in enumerate(bands):
-            of = [(row.net.tested.by_ply + row.net.tested.by_score)[number].accuracy for row in firsts]
+            of = [(row.net.tested.report.by_ply + row.net.tested.report.by_score)[number].accuracy for row in firsts]
             lines.append([band.band, *("-" if one is None else f"{100 * one:.2f} %" for one in of)])
         text += "\n" + _table(lines)
     return text

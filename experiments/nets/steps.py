@@ -21,7 +21,8 @@ from export.fold import fold_file
 from export.positions import read_sample
 from lite.records.reader import Reader
 from lite.training.folder import RunFolder
-from lite.training.log import EpochTest, lines_of, positions_learnt, read_log
+from lite.training.log import EpochTest, positions_learnt, read_log
+from lite.training.metrics import CalibrationBin, Report
 from lite.training.run import Run
 from lite.training.targets import sigmoid, win_rate
 from lite.training.testing import load_predictor
@@ -42,9 +43,9 @@ FOLDED_POSITIONS = 10_000
 class Epoch:
     """Figures on the held-out games after an epoch."""
 
-    loss: float | None = None
-    accuracy: float | None = None
-    log_loss: float | None = None
+    loss: float
+    accuracy: float | None
+    log_loss: float | None
     policy_accuracy: float | None = None
     policy_loss: float | None = None
 
@@ -77,27 +78,8 @@ class Folded:
 
 
 @dataclass(frozen=True)
-class Bin:
-    """Positions of about one predicted rate, and how often it happened."""
-
-    positions: int
-    predicted: float
-    actual: float
-
-
-@dataclass(frozen=True)
-class Band:
-    """Positions of about one ply or score."""
-
-    band: str
-    positions: int
-    accuracy: float | None = None
-    log_loss: float | None = None
-
-
-@dataclass(frozen=True)
 class Rare:
-    """How well a head predicts what seldom happens, beside what its base rate predicts."""
+    """How well a head predicts what seldom happens, beside what its base rate predicts; see `judge_rare`."""
 
     base_rate: float
     brier: float
@@ -110,21 +92,14 @@ class Rare:
     recall: float | None
     precision_at_positives: float | None
     average_precision: float | None
-    calibration: tuple[Bin, ...] = ()
+    calibration: tuple[CalibrationBin, ...] = ()
 
 
 @dataclass(frozen=True)
 class Tested:
     """A network on held-out positions; None: not measured."""
 
-    positions: int
-    accuracy: float | None
-    log_loss: float | None
-    brier: float | None
-    calibration_error: float | None
-    calibration: tuple[Bin, ...] = ()
-    by_ply: tuple[Band, ...] = ()
-    by_score: tuple[Band, ...] = ()
+    report: Report
     policy_accuracy: float | None = None
     policy_loss: float | None = None
     draw: Rare | None = None
@@ -132,17 +107,8 @@ class Tested:
     """Auxiliary targets that were trained: those with positives in the data."""
     d1_rmse: float | None = None
     d1_rmse_error: float | None = None
-    d1_scale: int | None = None
-    d1_positions: int | None = None
     residual: float | None = None
     residual_by_kind: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def accuracy_error(self) -> float | None:
-        """Standard error of the accuracy, as if positions were independent; those of one game are not."""
-        if self.accuracy is None or not self.positions:
-            return None
-        return (self.accuracy * (1 - self.accuracy) / self.positions) ** 0.5
 
 
 @dataclass(frozen=True)
@@ -168,19 +134,16 @@ class TrainStep:
     def run(self) -> Trained:
         folder = RunFolder(self.training.output)
         resumed = folder.state.exists()
-        training = replace(self.training, resume=resumed, overwrite=not resumed)
-        training.check()
-        run = begin(training)
-        run.train()
+        run = begin(replace(self.training, resume=resumed, overwrite=not resumed))
+        outcome = run.train()
         log = read_log(folder.path)
-        tested = [{"step": line.step} | line.flat() for line in lines_of(EpochTest, log)]
         return Trained(
-            run.steps,
+            outcome.steps,
             positions_learnt(log),
-            training.epochs,
-            run.learner.parameters,
+            self.training.epochs,
+            sum(parameter.numel() for parameter in run.learner.model.parameters()),
             resumed,
-            tuple(pick(Epoch, line, str(folder.path)) for line in tested),
+            tuple(_epoch(line) for line in log if isinstance(line, EpochTest)),
         )
 
 
@@ -198,7 +161,7 @@ class FoldStep:
         if kind_of(str(self.run_folder)) is Kind.POLICY_VALUE:
             return Folded(export_resnet(load_resnet(self.run_folder)[0], self.net, read_sample((), CHECKED)))
         found = fold_file(self.run_folder, self.net, self.data, self.positions, overwrite=True)
-        return Folded(found["mean_error"], found["sign_flips"], found["log_loss_change"])
+        return Folded(found.mean_error, found.sign_flips, found.log_loss_change)
 
 
 @dataclass(frozen=True)
@@ -216,20 +179,35 @@ class MeasureStep:
 
     def run(self) -> Tested:
         is_value = kind_of(self.net) is Kind.FOLDED
-        report = judge(self.net, self.valid, self.positions).as_json()
-        report["targets"] = [name for name in TARGET_BITS if name in report]
-        if is_value and self.yardstick:
-            report |= measure_d1(self.net, self.yardstick).figures()
-        if is_value and self.residual is not None:
-            report["residual"] = measure_residual(self.net, self.residual)
-        if is_value:
-            report["residual_by_kind"] = {kind: measure_residual(self.net, data) for kind, data in self.kinds.items()}
-        return pick(Tested, report, self.net)
+        found = json.loads(json.dumps(judge(self.net, self.valid, self.positions).as_json()))
+        d1 = measure_d1(self.net, self.yardstick) if is_value and self.yardstick else None
+        return Tested(
+            _of(Report, found, self.net),
+            found.get("policy_accuracy"),
+            found.get("policy_loss"),
+            _of(Rare, found["draw"], self.net) if "draw" in found else None,
+            tuple(name for name in TARGET_BITS if name in found),
+            d1.rmse if d1 else None,
+            d1.error if d1 else None,
+            measure_residual(self.net, self.residual) if is_value and self.residual else None,
+            {kind: measure_residual(self.net, data) for kind, data in self.kinds.items()} if is_value else {},
+        )
+
+
+def _of(kind: type[Picked], figures: Mapping[str, Any], place: str) -> Picked:
+    """Return those of the figures that are fields of a dataclass."""
+    return typed(kind, {one.name: figures[one.name] for one in fields(kind)}, place)  # type: ignore[arg-type]
 
 
 def begin(training: Training) -> Run:
-    """Return a training as it begins or goes on."""
+    """Return a training that is ready to begin or to be resumed. Raises OSError or ValueError."""
+    training.check()
     return Run(training, ResnetTask) if isinstance(training, ResnetTraining) else Run(training, ValueTask)
+
+
+def _epoch(line: EpochTest) -> Epoch:
+    report, parts = line.report, line.parts
+    return Epoch(line.loss, report.accuracy, report.log_loss, parts.get("policy_accuracy"), parts.get("policy_loss"))
 
 
 def measure_residual(net: str, data: Path) -> float:
@@ -260,21 +238,3 @@ def size_of_network(network: EvalNetwork) -> Size:
         sum(part.nbytes for part in parts),
         sum(layer.weight.size for layer in network.layers),
     )
-
-
-def pick(kind: type[Picked], figures: Mapping[str, Any], place: str) -> Picked:
-    """Return those of the figures that are fields of a dataclass; parts of other dataclasses likewise."""
-    return typed(kind, _picked(kind, json.loads(json.dumps(figures))), place)
-
-
-_PARTS: dict[str, type[Any]] = {"calibration": Bin, "by_ply": Band, "by_score": Band, "draw": Rare}
-
-
-def _picked(kind: type[Any], figures: Mapping[str, Any]) -> dict[str, Any]:
-    found = {one.name: figures[one.name] for one in fields(kind) if one.name in figures}
-    for name, part in _PARTS.items():
-        if isinstance(value := found.get(name), list):
-            found[name] = [_picked(part, one) for one in value]
-        elif isinstance(value, dict):
-            found[name] = _picked(part, value)
-    return found

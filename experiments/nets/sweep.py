@@ -19,8 +19,8 @@ from experiments.jobs.workforce import Workforce
 from experiments.nets.data import choose_positions
 from experiments.nets.games import Tournament, check_play, refuse_other_play
 from experiments.nets.isolated import Isolated
-from experiments.nets.pictures import draw_pictures
-from experiments.nets.plan import Plan, Point, is_shipped_plan, merged, plan_of, read_change, read_entries
+from experiments.nets.plan import Plan, Point, plan_of
+from experiments.nets.plan_file import is_shipped_plan, merged, read_change, read_entries
 from experiments.nets.results import KINDS, Failed, File, Measured, NetResult, Results, StepTimes
 from experiments.nets.sampler import Sampler
 from experiments.nets.summary import fill_page, summary
@@ -111,7 +111,6 @@ class SweepReport:
     """Why points and games failed, by their labels."""
     table: str
     """The file of tables."""
-    pictures: tuple[str, ...]
 
 
 def run_sweep(sweep: Sweep) -> SweepReport:
@@ -150,8 +149,8 @@ class _Run:
         """Raise OSError or ValueError for what could not be done, before anything is written."""
         if self.sweep.workers is not None:
             check_numbers(self.sweep, "workers", most=MOST_AT_ONCE)
-        if self.sweep.games and self.plan.play is not None:
-            check_play(self.plan.play, self.plan.place, self.folder)
+        if self.sweep.games and self.plan.playing is not None:
+            check_play(self.plan.playing, str(self.sweep.plan), self.folder)
 
     def files(self) -> dict[str, str]:
         """Return {path: digest} of all files that results depend on; what has gone keeps its digest.
@@ -174,7 +173,7 @@ class _Run:
         """Do what is left, and keep it in `results`."""
         results = self.results
         self._refuse_changes()
-        play = self.plan.play if self.sweep.games else None
+        play = self.plan.playing if self.sweep.games else None
         if play is not None:
             refuse_other_play(results, play, self.folder)
         source = _source(self.plan, self.folder, results)
@@ -188,18 +187,12 @@ class _Run:
         self._keep_tables()
         if self.sweep.page is not None:
             fill_page(self.sweep.page, self.plan, results)
-        pictures = draw_pictures(self.plan, results, self.folder)
-        return SweepReport(
-            str(self.folder),
-            len(results.all(NetResult)),
-            self.failed,
-            str(self.folder / TABLE),
-            tuple(map(str, pictures)),
-        )
+        done, table = len(results.all(NetResult)), str(self.folder / TABLE)
+        return SweepReport(str(self.folder), done, self.failed, table)
 
     def _refuse_changes(self) -> None:
         """Raise ValueError where results are of other measures, options or networks than the plan has."""
-        results, measures = self.results, self.plan.measures
+        results, measures = self.results, self.plan.measure
         before = results.find(Measured, MEASURES)
         measured = results.all(NetResult) or any((self.folder / POINTS).glob("*/test.json"))
         if before is not None and measured and before.of != measures:
@@ -223,22 +216,22 @@ class _Run:
         (self.folder / "data").mkdir(exist_ok=True)
 
         def make(name: str) -> None:
-            data, path = self.plan.data[name], self.place.of(name)
+            data, path = self.plan.sets[name], self.place.of(name)
             if self.results.find(File, name) is not None and path.exists():
                 return
             for source in data.sources:
-                if source in self.plan.data:
+                if source in self.plan.sets:
                     make(source)
             print(f"making {name}", file=sys.stderr, flush=True)
             data.way.make([self.place.of(source) for source in data.sources], path, workforce)
             self.results.add(File(name, 0, of=describe_data(path)))
 
-        for name in self.plan.data:
+        for name in self.plan.sets:
             make(name)
 
     def _require_measures(self) -> None:
         """Raise FileNotFoundError or ValueError for measures that would fail when the first network is trained."""
-        measures = self.plan.measures
+        measures = self.plan.measure
         for name in measures.yardstick:
             if not self.place.of(name).exists():
                 raise MissingYardstick(name)
@@ -281,7 +274,7 @@ class _Run:
                 under_way[self._numbered] = point
                 yield self._numbered, point
 
-        task = PointTask(self.place, self.plan.measures)
+        task = PointTask(self.place, self.plan.measure)
         with interrupt_flag() as interrupted, Progress(total, measure) as progress:
             for wave in source.waves():  # a point begins from the network of one of an earlier wave
                 running = run_jobs(task, jobs(wave), self._workers(), self.sweep.ray, interrupted)
@@ -324,12 +317,12 @@ class _Run:
             if not point.net and self.results.find(NetResult, *point.key):
                 firsts.setdefault(point.name, point)
         kept = self.results.find(StepTimes, "steps")
-        if not self.plan.measures.step_rounds or (kept and set(kept.microseconds) == set(firsts)):
+        if not self.plan.measure.step_rounds or (kept and set(kept.microseconds) == set(firsts)):
             return
         trainings = {name: self.place.training(point, ()) for name, point in firsts.items()}
         print("timing training steps", file=sys.stderr, flush=True)
         with ends_as_interrupts(), alone(isolated := Isolated(machine_cores()[1])):
-            found = isolated.run(StepsRun(trainings, self.plan.measures.step_rounds)).result
+            found = isolated.run(StepsRun(trainings, self.plan.measure.step_rounds)).result
         self.results.add(StepTimes("steps", 0, microseconds=found))
 
     def _play(self, tournament: Tournament) -> None:
@@ -396,7 +389,9 @@ def _source(plan: Plan, folder: Path, results: Results) -> _Source:
 def _in_brief(found: NetResult | Failed) -> str:
     if isinstance(found, Failed):
         return found.why
-    figures = [f"accuracy {100 * found.tested.accuracy:.2f} %"] if found.tested.accuracy is not None else []
+    figures = (
+        [f"accuracy {100 * found.tested.report.accuracy:.2f} %"] if found.tested.report.accuracy is not None else []
+    )
     if found.tested.d1_rmse is not None:
         figures.append(f"d1-RMSE {found.tested.d1_rmse:.4f}")
     if found.timed is not None:

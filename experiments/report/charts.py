@@ -1,6 +1,6 @@
-"""Charts as Vega-Lite describes them: one description is drawn on the page, where it can be hovered over, and as a PNG.
+"""Charts in Vega-Lite: one description is drawn on the page, with tooltips, and as a PNG.
 
-A row is what one point shows: its fields by the names that a reader sees, all of which hovering tells.
+A row is one point: its fields by the names that a reader sees, all of which the tooltip shows.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ Row = dict[str, Any]
 Spec = dict[str, Any]
 
 MACHINE = "machine"
-"""The field whose values have shapes of their own, where there is more than one."""
+"""Field whose values are distinguished by shape, where there is more than one."""
 COLOURS = ("#3f83c8", "#d9742b", "#2f9e6e", "#b05cc6", "#b8901c", "#d64f5f", "#3899ab", "#8a7f70")
-"""Told from a white page and from a black one."""
+"""Colours that are visible on a white page and on a black one."""
 HOVER = {"content": "data"}
 LABEL = "label"
 BESIDE = {"align": "right", "baseline": "bottom", "dx": -7, "dy": -3, "fontSize": 11}
-"""Where a point's label is."""
+"""Place of a point's label."""
 EDGE = 12
 """Pixels between the outermost points and the frame, where the axis is logarithmic."""
 DIGITS = 5
-"""Of the numbers that hovering tells, and an axis of one value."""
+"""Digits of the numbers in tooltips and of an axis with one value."""
 LEGEND_COLUMNS = 2
 ERROR = 1.96
 """Standard errors that a 95 % interval reaches to either side."""
 LINE_HEIGHT = 22
-"""Pixels of a line of `intervals`."""
+"""Height of a line of `intervals`, pixels."""
 PNG_WIDTH = 720
 
 
@@ -39,11 +39,11 @@ class Chart:
 
     title: str
     spec: Spec
-    """In Vega-Lite 6, as wide as there is room."""
+    """Description in Vega-Lite 6, as wide as its container."""
 
 
 def draw_png(chart: Chart) -> bytes:
-    """The chart alone, dark on white."""
+    """Return the chart as a PNG, dark on white."""
     import vl_convert
 
     spec = {**chart.spec, "width": PNG_WIDTH, "title": chart.title}
@@ -52,7 +52,7 @@ def draw_png(chart: Chart) -> bytes:
 
 
 def config(ink: str, grid: str, background: str) -> Spec:
-    """What all charts have in common. The colours may be CSS variables, which the page's own change with it."""
+    """Return the configuration of all charts. Colours may be CSS variables of the page."""
     words = {"labelColor": ink, "titleColor": ink, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": 500}
     legend = {
         "orient": "bottom",
@@ -75,8 +75,8 @@ def config(ink: str, grid: str, background: str) -> Spec:
 
 
 def lines(title: str, rows: Sequence[Row], x: str, y: str, by: str, log: bool = False, dots: bool = True) -> Chart:
-    """A line for each value of `by`, with its dots or with none to be seen, but for lines of one dot; `log`: of the x
-    axis."""
+    """Return a chart with a line for each value of `by`. `dots`: show the points; a line of one point always shows it.
+    `log`: logarithmic x axis."""
     kind = "ordinal" if isinstance(rows[0][x], str) else "quantitative"
     across = {"field": x, "type": kind, **({"sort": None} if kind == "ordinal" else _across(rows, x, log))}
     seen = [value for value, count in Counter(row[by] for row in rows).items() if dots or count == 1]
@@ -97,7 +97,7 @@ def lines(title: str, rows: Sequence[Row], x: str, y: str, by: str, log: bool = 
 
 
 def diagonal(chart: Chart) -> Chart:
-    """The same with the line on which both axes are equal, from 0 to 1."""
+    """Return the chart with the line on which both axes are equal, from 0 to 1."""
     fields = [chart.spec["encoding"][axis]["field"] for axis in ("x", "y")]
     line = {
         "data": {"values": [dict.fromkeys(fields, end) for end in (0, 1)]},
@@ -108,8 +108,8 @@ def diagonal(chart: Chart) -> Chart:
 
 
 def intervals(title: str, rows: Sequence[Row], name: str, x: str, by: str, among: Sequence[str] = ()) -> Chart:
-    """A line of its own for each row, with the point `x` and its interval from `x from` to `x to`, if it has one.
-    `among`: as in `points`."""
+    """Return a chart with a line for each row, with the point `x` and its interval from `x from` to `x to`, if it has
+    one. `among`: as in `points`."""
     colour = _colour(rows, by, among)
     ends = [
         {
@@ -138,13 +138,14 @@ def points(
     among: Sequence[str] = (),
     labels: Mapping[str, Row] | None = None,
 ) -> Chart:
-    """A point for each row, with its interval from `y from` to `y to`, if it has one; a line through the `front`,
-    for each machine one; some rows by name, for who cannot hover. `among`: all values of `by` in charts that are looked
-    at together, which then have one colour in all of them."""
+    """Return a chart with a point for each row, and its interval from `y from` to `y to`, if it has one.
+
+    `front`: rows to be joined by a line, one line per machine. `labels`: rows that are labelled by their keys. `among`:
+    all values of `by` in a group of charts, so that each has one colour in all of them."""
     colour = _colour(rows, by, among)
     layers: list[Spec] = []
     if front:
-        ordered = sorted((_told(row) for row in front), key=lambda row: row[x])
+        ordered = sorted((_rounded(row) for row in front), key=lambda row: row[x])
         mark = {"type": "line", "strokeDash": [2, 3], "strokeWidth": 1.5}
         encoding: Spec = {"y": _measure(rows, y), "color": {"value": "#999999"}}
         if any(MACHINE in row for row in ordered):
@@ -156,15 +157,15 @@ def points(
     mark = {"type": "point", "filled": True, "size": 80, "opacity": 1, "tooltip": HOVER}
     layers.append({"mark": mark, "encoding": {"y": _measure(rows, y), "color": colour, **_shape(rows)}})
     if labels:
-        values = [_told({x: row[x], y: row[y], by: row[by], LABEL: name}) for name, row in labels.items()]
+        values = [_rounded({x: row[x], y: row[y], by: row[by], LABEL: name}) for name, row in labels.items()]
         encoding = {"y": _measure(rows, y), "color": colour, "text": {"field": LABEL}}
         layers.append({"data": {"values": values}, "mark": {"type": "text", **BESIDE}, "encoding": encoding})
     return _chart(title, rows, {"x": {"field": x, "type": "quantitative", **_across(rows, x, log)}}, layers)
 
 
 def pareto_front(rows: Sequence[Row], cost: str, worth: str, lower: bool = False) -> list[Row]:
-    """The rows that no other beats in one of both and equals in the other: less `cost`, more `worth` (or less of it,
-    where `lower` is better). Equal ones are all there."""
+    """Return the rows that no other row dominates: less `cost`, more `worth` (less of it, if `lower` is better). Equal
+    rows are all returned."""
 
     def figures(row: Row) -> tuple[float, float]:
         return row[cost], row[worth] if lower else -row[worth]
@@ -177,7 +178,7 @@ def pareto_front(rows: Sequence[Row], cost: str, worth: str, lower: bool = False
 
 
 def interval(name: str, middle: float | None, low: float | None, high: float | None) -> Row:
-    """The fields of a figure and of its interval, which ends at the figure where one end is without a bound."""
+    """Return the fields of a figure and of its interval, which ends at the figure on a side without a bound."""
     if middle is None:
         return {}
     if low is None and high is None:
@@ -187,7 +188,8 @@ def interval(name: str, middle: float | None, low: float | None, high: float | N
 
 
 def around(name: str, middle: float, error: float | None, reach: float = ERROR) -> Row:
-    """The same of a figure with a standard error, if it is known; its interval has `reach` of them to either side."""
+    """Return the fields of a figure and of its interval of `reach` standard errors to either side, if the error is
+    known."""
     if error is None:
         return interval(name, middle, None, None)
     return interval(name, middle, middle - reach * error, middle + reach * error)
@@ -201,31 +203,31 @@ def _chart(title: str, rows: Sequence[Row], encoding: Spec, layers: list[Spec], 
             "width": "container",
             "height": height,
             "autosize": {"type": "fit-x", "contains": "padding"},
-            "data": {"values": [_told(row) for row in rows]},
+            "data": {"values": [_rounded(row) for row in rows]},
             "encoding": encoding,
             "layer": layers,
         },
     )
 
 
-def _told(row: Row) -> Row:
+def _rounded(row: Row) -> Row:
     return {name: float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value for name, value in row.items()}
 
 
 def _measure(rows: Sequence[Row], name: str, field: str | None = None) -> Spec:
-    """The axis of a figure and of its interval; `field`: which of them is shown, if not the figure itself."""
+    """Return the axis of a figure and its interval; `field`: the field that is shown, if not the figure itself."""
     values = (row[end] for row in rows for end in (name, f"{name} from", f"{name} to") if end in row)
     axis = {"field": field or name, "type": "quantitative", "title": name, "scale": {"zero": False}}
     return {**axis, **_digits(values)}
 
 
 def _digits(values: Iterable[Any]) -> Spec:
-    """Those of an axis with one value, whose only tick would be a whole number; between several, ticks show enough."""
+    """Return the number format of an axis with one value, whose only tick would be a whole number otherwise."""
     return {"axis": {"format": f",.{DIGITS}~r"}} if len(set(values)) == 1 else {}
 
 
 def _across(rows: Sequence[Row], x: str, log: bool) -> Spec:
-    """The x axis: between whole numbers nothing is to be marked."""
+    """Return the x axis; whole numbers have no ticks between them."""
     values = [row[x] for row in rows]
     whole = {"axis": {"tickMinStep": 1, "format": ",d"}} if all(isinstance(value, int) for value in values) else {}
     if log:
@@ -235,7 +237,7 @@ def _across(rows: Sequence[Row], x: str, log: bool) -> Spec:
 
 
 def _colour(rows: Sequence[Row], by: str, among: Sequence[str] = ()) -> Spec:
-    """Of each value, those of `among` first; without a legend where there is but one."""
+    """Return the colours of the values, those of `among` first; a single value has no legend."""
     values = list(dict.fromkeys(row[by] for row in rows))
     domain = list(dict.fromkeys([*among, *values]))
     legend = {"values": [value for value in domain if value in values]} if len(values) > 1 else None

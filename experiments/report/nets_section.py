@@ -15,7 +15,7 @@ from experiments.nets.effects import Pair, effects_as_markdown, pairs_of
 from experiments.nets.plan import Plan, plan_of
 from experiments.nets.results import NetResult, Results
 from experiments.nets.seeds import by_label, mean_of
-from experiments.nets.summary import rows_in, table_as_markdown
+from experiments.nets.summary import correlation, rows_in, table_as_markdown
 from experiments.report.charts import (
     MACHINE,
     Chart,
@@ -53,15 +53,15 @@ def nets_section(runs: Sequence[Run]) -> Section:
         if not rows:
             raise ValueError(f"{run.path}: no network of this sweep is done yet; wait for the first, or leave it out")
         charts += _over_cost(run.name, by_cost(rows))
-        for name in plan.tables:
+        for name in plan.table:
             charts += _of_table(run.name, plan, name, rows_in(plan, rows, name))
             if text := table_as_markdown(plan, rows, name):
-                title = f"{run.name}: {plan.tables[name].title or name}"
+                title = f"{run.name}: {plan.table[name].title or name}"
                 tables += [Table.of_markdown(part, title) for part in text.split("\n\n") if part]
         if list(best_within(rows)):
             tables.append(Table.of_markdown(budgets_as_markdown(rows), f"{run.name}: best network per evaluation time"))
         tables.append(Table.of_markdown(nets_as_markdown(by_cost(rows), ALL), f"{run.name}: all networks"))
-        if not plan.given and (pairs := pairs_of([row.net for row in rows])):
+        if not plan.point and (pairs := pairs_of([row.net for row in rows])):
             charts.append(_effects(run.name, pairs, _kinds(rows)))
             tables.append(Table.of_markdown(effects_as_markdown(pairs), f"{run.name}: effect of one option"))
     return Section("Networks", ABOUT, charts, tables, [origin_of(run) for run in runs])
@@ -86,13 +86,13 @@ def _over_cost(run: str, rows: Sequence[Net]) -> Iterator[Chart]:
 
 def _of_table(run: str, plan: Plan, name: str, rows: Sequence[Net]) -> Iterator[Chart]:
     """Yield the charts of a table with two networks or more."""
-    table = plan.tables[name]
+    table = plan.table[name]
     title = f"{run}: {table.title or name}"
     if len(rows) < 2:
         return
     if table.form == "seeds":
         yield from _over_seeds(title, rows)
-    elif table.picture == "lines":
+    elif table.over:
         over = SHARE if table.over == "result share" else "million positions"
         drawn = [
             _hover(row)
@@ -102,11 +102,15 @@ def _of_table(run: str, plan: Plan, name: str, rows: Sequence[Net]) -> Iterator[
             if row.point and row.net.tested.d1_rmse is not None
         ]
         yield lines(f"{title}: d1-RMSE", drawn, over, D1, "line", log=over != SHARE)
-    elif table.picture == "games":
+    elif table.form == "games":
         for worth in (D1, "residual", ACCURACY):
-            played = [found for row in rows if worth in (found := _hover(row) | _d1(row) | _elo(row, "nodes"))]
-            if played:
-                yield points(f"{title}: Elo over {worth}", played, worth, "Elo", "kind")
+            played = [(found, row) for row in rows if worth in (found := _hover(row) | _d1(row) | _elo(row, "nodes"))]
+            shown = [found for found, _ in played]
+            if figures := [float(found[worth]) for found in shown]:
+                words = ""
+                if len(set(figures)) > 3:
+                    words = ", correlation {:+.2f} +- {:.2f}".format(*correlation(figures, [row for _, row in played]))
+                yield points(f"{title}: Elo over {worth}{words}", shown, worth, "Elo", "kind")
     else:
         measured = [_hover(row) | _d1(row) for row in rows if row.net.tested.d1_rmse is not None]
         if measured:
@@ -117,7 +121,7 @@ def _over_seeds(title: str, rows: Sequence[Net]) -> Iterator[Chart]:
     groups = by_label(rows)
     means: list[Row] = []
     for label, found in groups.items():
-        accuracy = mean_of([row.net.tested.accuracy for row in found])
+        accuracy = mean_of([row.net.tested.report.accuracy for row in found])
         if accuracy.mean is not None:
             error = None if accuracy.error is None else 100 * accuracy.error
             width = 1.96 if error is None else student(len(found) - 1)
@@ -133,13 +137,20 @@ def _over_seeds(title: str, rows: Sequence[Net]) -> Iterator[Chart]:
     ]
     if curves:
         yield lines(f"{title}: accuracy by epoch", curves, "epoch", ACCURACY, "network")
-    bins = [
+    bins: list[Row] = [
         {"network": label, "predicted": one.predicted, "actual": one.actual}
         for label, found in groups.items()
-        for one in found[0].net.tested.calibration
+        for one in found[0].net.tested.report.calibration
     ]
-    if bins:
-        yield diagonal(lines(f"{title}: calibration on held-out games", bins, "predicted", "actual", "network"))
+    draws: list[Row] = [
+        {"network": row.title, "predicted": one.predicted, "actual": one.actual}
+        for row in rows
+        if row.net.tested.draw
+        for one in row.net.tested.draw.calibration
+    ]
+    for words, rates in (("calibration on held-out games", bins), ("calibration of the draw head", draws)):
+        if rates:
+            yield diagonal(lines(f"{title}: {words}", rates, "predicted", "actual", "network"))
     for by, words in (("nodes", "at equal nodes"), ("time", "at equal time"), ("clock", "by the clock")):
         played = [{"network": label} | row for label, found in groups.items() if (row := _elo(found[0], by))]
         if played:
@@ -197,8 +208,8 @@ def _hover(row: Net) -> Row:
         found |= {"multiply-adds": net.size.multiply_adds, "kilobytes": net.size.bytes / 1000}
     if net.timed:
         found |= {COST: net.timed.evaluation_ns, "nodes/s": net.timed.nps}
-    if net.tested.accuracy is not None:
-        found[ACCURACY] = 100 * net.tested.accuracy
+    if net.tested.report.accuracy is not None:
+        found[ACCURACY] = 100 * net.tested.report.accuracy
     if net.tested.residual is not None:
         found["residual"] = net.tested.residual
     return found

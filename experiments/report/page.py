@@ -1,6 +1,6 @@
-"""The page, which holds its charts and their library.
+"""The page as HTML, with its charts and their library inside.
 
-The library's description of a chart is text; colours are CSS variables, so that a chart is light or dark as the page.
+Charts are described in Vega-Lite; their colours are CSS variables, so charts are light or dark as the page is.
 """
 
 from __future__ import annotations
@@ -48,30 +48,30 @@ td.short { white-space: nowrap } td.long { min-width: 16rem; overflow-wrap: anyw
 }
 """
 DRAW = """
-const told = JSON.parse(document.getElementById("charts").textContent);
-const options = { renderer: "svg", actions: false, config: told.config };
+const drawn = JSON.parse(document.getElementById("charts").textContent);
+const options = { renderer: "svg", actions: false, config: drawn.config };
 const draw = (spec, number) => vegaEmbed(`#chart-${number}`, spec, options).catch((error) => {
   document.getElementById(`chart-${number}`).textContent = `This chart could not be drawn: ${error}`;
   console.error(error);
 });
-Promise.all(told.specs.map(draw)).then(() => { document.documentElement.dataset.drawn = told.specs.length; });
+Promise.all(drawn.specs.map(draw)).then(() => { document.documentElement.dataset.drawn = drawn.specs.length; });
 """
 SHORT, LONG = 20, 48
-"""Characters up to which a cell is not broken, and from which on it is given room and broken anywhere."""
+"""Characters up to which a cell is not broken, and above which it has a minimum width and breaks anywhere."""
 
 
 def as_page(title: str, sections: Sequence[Section], pictures: Mapping[int, str]) -> str:
-    """The page as HTML; `pictures` are the files beside it, by the number of the chart that each shows."""
+    """Return the page as HTML; `pictures` are the files beside it, by the numbers of their charts."""
     import vl_convert
 
     links = [f'<a href="#{_anchor(one.title)}">{escape(one.title)}</a>' for one in sections]
-    links.append('<a href="#origins">How the runs were made</a>')
+    links.append('<a href="#origins">Commands and machines</a>')
     charts = [chart for section in sections for chart in section.charts]
     parts, number = [], 0
     for section in sections:
         parts.append(_section(section, number, pictures))
         number += len(section.charts)
-    told = {
+    drawn = {
         "specs": [chart.spec for chart in charts],
         "config": config("var(--ink)", "var(--grid)", "transparent"),
     }
@@ -80,7 +80,7 @@ def as_page(title: str, sections: Sequence[Section], pictures: Mapping[int, str]
         f"<nav>{' · '.join(links)}</nav>",
         *parts,
         _origins([origin for section in sections for origin in section.origins]),
-        json_script("charts", told),
+        json_script("charts", drawn),
         f"<script>{vl_convert.javascript_bundle('window.vegaEmbed = vegaEmbed;')}</script>",
         f"<script>{DRAW}</script>",
     ]
@@ -106,7 +106,7 @@ def _section(section: Section, number: int, pictures: Mapping[int, str]) -> str:
 def _origins(origins: Sequence[Origin]) -> str:
     head = ("run", "command", "program", "machine", "seed", "when")
     lines = [(one.run, one.command, one.program, one.machine, one.seed, one.when) for one in origins]
-    return f'<section id="origins">\n<h2>How the runs were made</h2>\n{_table(Table(head, lines))}</section>'
+    return f'<section id="origins">\n<h2>Commands and machines</h2>\n{_table(Table(head, lines))}</section>'
 
 
 def _table(table: Table) -> str:
@@ -122,7 +122,7 @@ def _cell(text: str) -> str:
 
 
 def _board(board: Board) -> str:
-    """As a picture of its own, for the names of its parts are the same in each."""
+    """Return a board as an image of its own: the ids inside equal those of other boards."""
     svg = str(cshogi.Board(board.sfen).to_svg())
     source = base64.b64encode(svg.encode()).decode()
     words = "<br>".join(map(escape, board.words))

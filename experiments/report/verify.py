@@ -95,13 +95,13 @@ def _kept(folder: Path, root: Path, depth: int = 0) -> Iterator[Kept]:
 
 
 def _place(name: str, folder: Path, root: Path) -> Path:
-    """Return where a recorded file lies; a file of a run that has been moved as a whole lies in it still."""
+    """Return where a recorded file lies; the parts of a run that was moved or copied as a whole lie in it still."""
     if is_shipped(name):
         return network_file(name)
     path = folder / name
-    if not path.exists():
-        for length in range(1, _DEEPEST + 1):
+    if folder != root and not path.is_relative_to(root):
+        for length in range(_DEEPEST, 0, -1):
             moved = root.joinpath(*Path(name).parts[-length:])
-            if moved.exists() and folder != root:
+            if moved.exists():
                 return moved
     return path

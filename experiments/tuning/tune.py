@@ -137,9 +137,9 @@ def tune(options: Tuning) -> TuningReport:
     lines, pairs = options.lines(), options.games // 2
     spsa = Spsa(chosen, pairs, options.gain, options.seed)
     tuner = Tuner(spsa, pairs)
-    told = {"names": [one.name for one in chosen], "defaults": [one.default for one in chosen]}
-    told |= {"games": options.games, "gain": options.gain, **options.deciding(lines, {})}
-    plan = plan_run(VERB, told, nets={"net": options.net}, conditions=player.conditions)
+    deciding = {"names": [one.name for one in chosen], "defaults": [one.default for one in chosen]}
+    deciding |= {"games": options.games, "gain": options.gain, **options.deciding(lines, {})}
+    plan = plan_run(VERB, deciding, nets={"net": options.net}, conditions=player.conditions)
     task = TuningTask(options.task(player, player, lines))
     try:
         produce(options.place(), plan, task, tuner.trials(), referee=tuner)

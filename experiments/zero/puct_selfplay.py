@@ -92,10 +92,10 @@ def zero_self_play(options: ZeroSelfPlay) -> Production:
     )
     # Without the fields of a subclass, such as a command's.
     fixed = {option.name for option in fields(ZeroSelfPlay)} - {"output", "positions", "workforce", "net"}
-    told = flat({name: value for name, value in asdict(options).items() if name in fixed})
-    told["openings"] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    deciding = flat({name: value for name, value in asdict(options).items() if name in fixed})
+    deciding["openings"] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     nets = {"net": network_file_of(options.net)}
-    plan = plan_run("selfplay puct", told, goal={"positions": options.positions}, nets=nets)
+    plan = plan_run("selfplay puct", deciding, goal={"positions": options.positions}, nets=nets)
     place = options.workforce.place(options.output, HCPE3)
     return produce(place, plan, task, numbered(), ("positions", options.positions))
 

@@ -9,9 +9,6 @@ from pathlib import Path
 from lite.records.formats import is_record_name, record_files
 from search.evaluation.shipped import is_shipped, network_file
 
-FILES = "files.json"
-"""File beside a run's results: the files that it depends on, as `digests_of` returns them."""
-
 
 def sha256_of(path: Path) -> str:
     """Return the digest of a file's content as hexadecimal digits. Raises OSError."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,9 @@ import tyro
 
 from experiments.network_kinds.judging import RARE_HEADS, JudgeReport, Precision, RareHead, judge
 from experiments.network_kinds.kind import Kind, UnplayableNetwork, kind_of
+from lite.amounts import amount
 from lite.records.file import Refusals
+from lite.training.metrics import Report
 from liteshogi.commands.arguments import Json, Net
 
 if TYPE_CHECKING:
@@ -40,18 +43,13 @@ class Command:
     threads: int = 1
     """Number of cores to use."""
     yardstick: tuple[Path, ...] = ()
-    """Also measure d1-RMSE of a folded network: the error of its win rate after one ply and quiescence against long
-    searches. These records hold the scores of long searches, as `liteshogi yardstick` makes them."""
+    """Records with the scores of long searches, as `liteshogi yardstick` makes them. With them d1-RMSE is measured,
+    too: the error of the win rate after one ply and quiescence against those searches. A trained network is folded for
+    it, with the default options."""
     json: Json = False
 
     def run(self) -> None:
-        d1 = None
-        if self.yardstick:
-            if (kind := kind_of(self.net)) is not Kind.FOLDED:
-                raise UnplayableNetwork(self.net, kind)
-            from experiments.labels.yardstick import measure_d1
-
-            d1 = measure_d1(self.net, self.yardstick)
+        d1 = distance(self.net, self.yardstick) if self.yardstick else None
         report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads)
         if self.json:
             print(json.dumps(report.as_json() | ({} if d1 is None else d1.figures())))
@@ -61,21 +59,38 @@ class Command:
             print(line, file=sys.stderr)
 
 
-def as_text(report: JudgeReport, d1: D1 | None = None) -> str:
-    """Return the figures as text."""
+def distance(net: str, yardstick: Sequence[Path]) -> D1:
+    """Return d1-RMSE of a folded network, or of a trained one, which is folded into a temporary file for it."""
+    from experiments.labels.yardstick import measure_d1
+
+    kind = kind_of(net)
+    if kind is Kind.FOLDED:
+        return measure_d1(net, yardstick)
+    if kind is not Kind.VALUE:
+        raise UnplayableNetwork(net, kind)
+    from export.fold import fold_file
+
+    with tempfile.TemporaryDirectory() as folder:
+        folded = Path(folder) / "network.safetensors"
+        fold_file(net, folded)
+        return measure_d1(str(folded), yardstick)
+
+
+def as_text(report: Report, d1: D1 | None = None) -> str:
+    """Return the figures as text, with those of policy and further heads if the report has them."""
     lines = []
-    if report.policy_accuracy is not None:
+    if isinstance(report, JudgeReport) and report.policy_accuracy is not None:
         lines.append(f"policy accuracy       {_share(report.policy_accuracy)}, loss {report.policy_loss:.4f}")
     if d1 is not None:
         lines.append(
             f"d1-RMSE               {d1.rmse:.4f} +- {d1.error:.4f} "
             f"(standard error; at {d1.scale} cp per logit, {d1.positions:,} positions)"
         )
-    heads = {name: getattr(report, name) for name in RARE_HEADS}
+    heads = {name: getattr(report, name, None) for name in RARE_HEADS}
     lines += [rare_as_text(name, head) for name, head in heads.items() if head is not None]
     lines += [
         f"positions             {report.positions:,} ({report.draws:,} drawn)",
-        f"accuracy              {_share(report.accuracy)} (without draws)",
+        f"accuracy              {_share(report.accuracy)} (without draws{_error(report)})",
         f"accuracy              {_share(report.accuracy_draw_as_win)} (a draw counts as a win)",
         f"accuracy of material  {_share(report.material_accuracy)}",
         f"log loss              {report.log_loss:.4f}",
@@ -108,6 +123,12 @@ def rare_as_text(name: str, head: RareHead) -> str:
         f"(base {_share(head.base_accuracy)}), precision {_share(head.precision)}, "
         f"recall {_share(head.recall)}, average precision {_share(head.average_precision)}"
     )
+
+
+def _error(report: Report) -> str:
+    if report.accuracy_error is None or report.games is None:
+        return ""
+    return f"; standard error {100 * report.accuracy_error:.2f} %, {amount(report.games, 'game')}"
 
 
 def _share(value: float | None) -> str:

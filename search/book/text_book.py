@@ -6,7 +6,7 @@ an unknown value. Lines that begin with `#` or `//` are comments. YaneuraOu writ
 so that bisection finds a position at any size. A small book may be unsorted: it is read whole, and an index is kept.
 (https://yaneuraou.yaneu.com/2016/02/05/standard-shogi-book-format/)
 
-A line that cannot be read is ignored, and the user is told which one.
+A line that cannot be read is ignored and reported.
 """
 
 from __future__ import annotations

@@ -122,10 +122,10 @@ class CompileProgress:
         done = [name for name in spent if name in present and name in table]
         wall, seconds = sum(spent[name] for name in done), sum(table[name] for name in done)
         pace = (wall + PRIOR_SECONDS) / (seconds + PRIOR_SECONDS)
-        current = self._stack[-1] if self._stack else ""
-        weight = table.get(current, 0.0) if current not in present else 0.0
-        since = now - self._since[0] if weight else 0.0
-        if weight:  # it is not done yet, which bounds the pace from below
+        weight = since = 0.0
+        if self._stack:  # the function under way is not done yet, which bounds the pace from below
+            weight = table.get(self._stack[-1], sum(table.values()) / max(len(table), 1))
+            since = now - self._since[0]
             pace = max(pace, (wall + since) / (seconds + weight))
         left = max(missing * pace - since, (missing - weight) * pace)
         return max(left, self._beside * pace - (now - self._begun), 1.0)

@@ -27,14 +27,14 @@ class Refusal:
 
     reason: str
     kept: str
-    """What the engine uses instead."""
+    """The file that the engine uses instead."""
     remedy: str
     reported: bool = False
-    """Whether the user has been told."""
+    """Whether the user has got the warning."""
 
     @property
     def warning(self) -> str:
-        """The message while the engine goes on with what it has."""
+        """The message while the engine plays on with `kept`."""
         return f"{self.reason}; keeping {self.kept}. {self.remedy}"
 
     @property

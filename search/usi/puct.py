@@ -58,8 +58,10 @@ class PuctAdapter(Adapter["PuctEngine"]):
         self._network = ""
 
     def make(self, values: OptionValues, say: Say) -> PuctEngine:
+        from search.compiling.progress import PROGRESS
         from search.puct.engine import PuctEngine
 
+        PROGRESS.expect("puct")
         model = self._given()
         self._applied["DNN_Model"] = GIVEN
         engine = PuctEngine(model, FALLBACK_HASH, 1, _settings(values))

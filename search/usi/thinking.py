@@ -107,7 +107,7 @@ class Thinking:
 
         path = Path(self._options.text("BookDir"), name).absolute()
         if self._options.is_default("BookFile") and not book_paths(path, self._say_once)[0].exists():
-            return []  # nobody has asked for it
+            return []  # the default book need not exist
         return open_books(path, self._say_once)
 
     def option_set(self, name: str) -> None:

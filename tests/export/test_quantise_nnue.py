@@ -86,8 +86,8 @@ def test_overflow_is_refused(part: str, positions: Sample) -> None:
 def test_from_a_trained_network_to_an_nn_bin(tmp_path: Path) -> None:
     save_model(tmp_path / "network.safetensors", made("k_p"), {"cp_per_logit": 480.0})
     figures = fold_file(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=2000)
-    assert figures["float64_max_error"] < 1e-12
-    assert figures["shape"] == [1710, 64, 8, 32, 1]
+    assert figures.float64_max_error < 1e-12
+    assert figures.shape == (1710, 64, 8, 32, 1)
     export(str(tmp_path / "net.safetensors"), tmp_path / "nn.bin")
     folded, exported = load_network(tmp_path / "net.safetensors"), load_network(tmp_path / "nn.bin")
     assert folded.cp_per_logit == 480.0

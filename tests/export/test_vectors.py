@@ -30,7 +30,7 @@ from search.rules.sfen import get_sfen, position_from_sfen
 from search.rules.shogi import HAND_KINDS, SQUARES
 from search.rules.view import view_position
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "network_file.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "how" / "network_reader.md"
 
 
 @pytest.fixture(scope="module")

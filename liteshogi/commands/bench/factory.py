@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -23,20 +23,20 @@ class Command:
     json: Json = False
 
     def run(self) -> None:
-        report = measure_factory(self.net, self.data)
+        rates = measure_factory(self.net, self.data)
         if self.json:
-            print(json.dumps(report))
+            print(json.dumps(asdict(rates)))
             return
-        games, pipes = report["games"], report["pipes"]["positions_per_hour"]
-        print(f"search          {report['search_nps']:>12,} nodes/s")
+        games, pipes = rates.games, rates.pipes.positions_per_hour
+        print(f"search          {rates.search_nps:>12,} nodes/s")
         print(
-            f"games           {games['positions_per_hour']:>12,} positions/hour at {NODES:,} nodes per move, "
-            f"{games['nps']:,} nodes/s, {games['of_search']:.2f} of the speed of a long search"
+            f"games           {games.positions_per_hour:>12,} positions/hour at {NODES:,} nodes per move, "
+            f"{games.nps:,} nodes/s, {games.of_search:.2f} of the speed of a long search"
         )
-        everywhere = games["all_cores_positions_per_hour"]
-        print(f"on {games['cores']:2} cores     {everywhere:>12,} positions/hour")
+        everywhere = games.all_cores_positions_per_hour
+        print(f"on {games.cores:2} cores     {everywhere:>12,} positions/hour")
         print(f"through pipes   {pipes:>12,} positions/hour by two processes")
         print(f"in process      {everywhere / pipes:>12.1f} times as many positions/hour on all cores")
-        for name, rate in report["labels"].items():
+        for name, rate in rates.labels.items():
             print(f"{name:15} {rate:>12,} positions/s")
-        print(f"a label of {LABEL_NODES} nodes takes {report['label_overhead']:.2f} times as long as in a long search")
+        print(f"a label of {LABEL_NODES} nodes takes {rates.label_overhead:.2f} times as long as in a long search")

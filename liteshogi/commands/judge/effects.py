@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import tyro
@@ -27,7 +27,7 @@ class Command(GameEffectOptions):
 
     def run(self) -> None:
         report = measure_game_effects(self, self.judging)
-        print(json.dumps(report.figures()) if self.json else as_text(report))
+        print(json.dumps(asdict(report)) if self.json else as_text(report))
 
 
 def as_text(report: GameEffectsReport) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import tyro
@@ -30,7 +30,7 @@ class Command(EffectOptions):
 
     def run(self) -> None:
         report = measure_effects(self, self.judging)
-        print(json.dumps(report.figures()) if self.json else as_text(report))
+        print(json.dumps(asdict(report)) if self.json else as_text(report))
 
 
 def as_text(report: EffectsReport) -> str:

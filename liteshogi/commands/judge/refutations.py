@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tyro
@@ -24,7 +24,7 @@ class Command(RefutationOptions):
 
     def run(self) -> None:
         report = find_refutations(self)
-        print(json.dumps(report.figures()) if self.json else as_text(report))
+        print(json.dumps(asdict(report)) if self.json else as_text(report))
 
 
 def as_text(report: RefutationReport) -> str:

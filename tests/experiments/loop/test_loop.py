@@ -34,7 +34,7 @@ from lite.run_folder import RESULTS, Line, RunWriter, read_lines, read_run
 from lite.training.checkpoint import load_model
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
-from lite.training.run import Run
+from lite.training.run import Run as TrainingRun
 from liteshogi.__main__ import _run
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
@@ -185,7 +185,7 @@ def test_a_cut_between_any_two_stages_costs_nothing(uncut, tmp_path, monkeypatch
 def test_ctrl_c_within_stages_shows_in_no_bit(uncut, tmp_path, monkeypatch):
     loop = replace(uncut[0], output=tmp_path / "cut")
     landings = steps = cuts = 0
-    append, take_step = Shards.append, Run.take_step
+    append, take_step = Shards.append, TrainingRun.take_step
 
     def land_and_press(shards: Shards, *arguments: Any) -> bool:
         nonlocal landings
@@ -195,7 +195,7 @@ def test_ctrl_c_within_stages_shows_in_no_bit(uncut, tmp_path, monkeypatch):
             signal.raise_signal(signal.SIGINT)
         return landed
 
-    def step_and_press(run: Run, *arguments: Any) -> dict[str, float]:
+    def step_and_press(run: TrainingRun, *arguments: Any) -> dict[str, float]:
         nonlocal steps
         losses = take_step(run, *arguments)
         steps += 1
@@ -204,7 +204,7 @@ def test_ctrl_c_within_stages_shows_in_no_bit(uncut, tmp_path, monkeypatch):
         return losses
 
     monkeypatch.setattr(Shards, "append", land_and_press)
-    monkeypatch.setattr(Run, "take_step", step_and_press)
+    monkeypatch.setattr(TrainingRun, "take_step", step_and_press)
     while True:
         try:
             run_loop(loop, TRAINING)
@@ -333,15 +333,15 @@ def test_a_trained_network_gives_its_weights_to_the_first_candidate(uncut, tmp_p
 
 def test_a_folder_that_was_moved_while_a_candidate_was_trained_goes_on(uncut, tmp_path, monkeypatch):
     loop = replace(uncut[0], output=tmp_path / "here")
-    take_step = Run.take_step
+    take_step = TrainingRun.take_step
 
-    def step_and_press(run: Run, *arguments: Any) -> dict[str, float]:
+    def step_and_press(run: TrainingRun, *arguments: Any) -> dict[str, float]:
         if run.options.init_from is not None:
             signal.raise_signal(signal.SIGINT)
         return take_step(run, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Run, "take_step", step_and_press)
+        patch.setattr(TrainingRun, "take_step", step_and_press)
         with pytest.raises(KeyboardInterrupt):
             run_loop(loop, TRAINING)
     moved = replace(loop, output=loop.output.rename(tmp_path / "there"))
@@ -381,11 +381,11 @@ def test_made_positions_alone_have_a_held_out_loss(tmp_path):
         ({"gate_games": 7}, "`gate_games` 7: must be even"),
         ({"generations": 0}, "`generations` 0: must be at least 1"),
         ({"held_out": 2.0}, "`held_out` 2.0: a share"),
-        ({"sprt": (5, 0)}, "--sprt 5 0: two numbers"),
+        ({"sprt": (5, 0)}, "`sprt` 5 0: must be two Elo"),
         ({"mixture": Mixture(played=2)}, "`played` and `leaf` are at most 1"),
         ({"random_plies": (5, 2)}, "`random_plies` 5 2: two numbers from 0 on are needed, the smaller first"),
         ({"variety": Variety(soft_lines=20)}, "`soft_lines` 20: must be at most"),
-        ({"ending": Ending(declaration=6)}, "--declaration 6: choose"),
+        ({"ending": Ending(declaration=6)}, "`declaration` 6: must be"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_a_folder_is_made(changes, words, tmp_path):

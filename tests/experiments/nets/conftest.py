@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from experiments.nets.plan import Plan, Point, plan_of, read_plan
+from experiments.nets.plan import Plan, Point, plan_of
+from experiments.nets.plan_file import read_plan
 from experiments.nets.results import Games, NetResult, Standing
 from experiments.nets.steps import Size, Tested, Trained
 from experiments.nets.timing import Timed
 from experiments.nets.work import PointWorker
+from lite.training.metrics import Report
 
 MEASURE = '[measure]\nvalid = ["v.hcpe3"]\nyardstick = ["y.hcpe"]\n'
 TRAIN = '[train]\nkind = "dense"\ndata = ["d.hcpe"]\nlambda = 1.0\n'
@@ -33,10 +35,8 @@ def plan_with(folder: Path, text: str) -> Plan:
 def net_of(point: Point, cost: float | None = None, d1: float | None = None, **changes: Any) -> NetResult:
     """Return an invented result: the wider, the better and the more expensive."""
     width = point.options.get("width") or 10 * point.options.get("dims", [8])[0]
-    tested = Tested(
-        1000, 0.6, 0.6, 0.2, 0.01, d1_rmse=1 / width if d1 is None else d1, d1_rmse_error=0.001, d1_scale=600,
-        d1_positions=100,
-    )  # fmt: skip
+    report = Report(1000, 0.6, 0.6, 0.6, 0.2, 20, 0.015, 0, 0.55, 0.01, (), (), ())
+    tested = Tested(report, d1_rmse=1 / width if d1 is None else d1, d1_rmse_error=0.001)
     timed = Timed(float(width) if cost is None else cost, 0.01, 1000, 0.01, True, 6)
     return NetResult(
         point.name, point.seed, label=point.label, options=dict(point.options), net=point.net or "n", sha256="0",

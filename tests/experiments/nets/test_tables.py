@@ -12,12 +12,12 @@ import pytest
 from experiments.nets.budgets import budgets_as_markdown
 from experiments.nets.columns import ALL, nets_as_markdown, rows_of
 from experiments.nets.effects import effects_as_markdown, pairs_of
-from experiments.nets.pictures import draw_pictures
 from experiments.nets.plan import Plan
 from experiments.nets.results import NetResult, Results
 from experiments.nets.seeds import Mean, compare, mean_of, seeds_as_markdown
-from experiments.nets.steps import Band, Bin, Epoch, Rare
+from experiments.nets.steps import Epoch, Rare
 from experiments.nets.summary import correlation, fill_page, rows_in, summary
+from lite.training.metrics import Band, CalibrationBin
 from tests.experiments.nets.conftest import GRID, MEASURE, TRAIN, games_of, net_of, on, plan_with, planned
 
 
@@ -33,18 +33,18 @@ def plan(tmp_path: Path) -> Plan:
 
 
 def test_times_stand_beside_halfkp_s_with_their_spread(plan: Plan) -> None:
-    results, net = Results(), net_of(plan.point({"width": 32}))
+    results, net = Results(), net_of(plan.made({"width": 32}))
     assert net.timed is not None
     results.add(net)
     results.add(replace(net, seed=1, timed=replace(net.timed, reference_ns=128.0, evaluation_spread=0.34)))
     found = cells_of(nets_as_markdown(rows_of(plan, results), ALL))
     assert [cells["of HalfKP's"] for cells in found] == ["", "0.25"]
     assert [cells["spread"] for cells in found] == ["1 %", "34 %"]
-    assert found[0]["accuracy"] == "60.00 +- 1.55 %"
+    assert found[0]["accuracy"] == "60.00 +- 1.50 %"
 
 
 def test_games_are_shown_as_far_as_they_decide(plan: Plan) -> None:
-    results, net = Results(), net_of(plan.point({"width": 32}))
+    results, net = Results(), net_of(plan.made({"width": 32}))
     results.add(net)
     results.add(games_of(net, "nodes", None, 0.0, None))
     results.add(games_of(net, "time", 10.0, 50.0, 90.0))
@@ -60,10 +60,10 @@ def best(plan: Plan, results: Results) -> dict[tuple[str, str], dict[str, str]]:
 
 def test_the_best_net_for_a_cost_is_named_only_where_games_separate_it(plan: Plan) -> None:
     results = Results()
-    nets = {width: net_of(plan.point({"width": width})) for width in (32, 64, 96, 160, 192)}
+    nets = {width: net_of(plan.made({"width": width})) for width in (32, 64, 96, 160, 192)}
     for net in nets.values():
         results.add(net)
-    few = net_of(plan.point({"width": 192, "positions": 5}))
+    few = net_of(plan.made({"width": 192, "positions": 5}))
     results.add(few)
     results.add(
         replace(few, name="peer", label="peer", net="peer", options={}, timed=replace(few.timed, evaluation_ns=99))
@@ -89,7 +89,7 @@ def test_the_best_net_for_a_cost_is_named_only_where_games_separate_it(plan: Pla
 def test_games_that_were_all_lost_decide_nothing(plan: Plan) -> None:
     results = Results()
     for width in (32, 64, 96):
-        results.add(net := net_of(plan.point({"width": width})))
+        results.add(net := net_of(plan.made({"width": width})))
         results.add(games_of(net, "time", None, None, -183.0))
     cells = best(plan, results)["this plan", "100"]
     assert cells["best by Elo at equal time"] == "undecided"
@@ -98,7 +98,7 @@ def test_games_that_were_all_lost_decide_nothing(plan: Plan) -> None:
 
 def test_one_option_at_a_time_is_compared_with_its_default(plan: Plan) -> None:
     def net(loss: float, cost: float, **options: Any) -> NetResult:
-        return net_of(plan.point(options), cost, loss)
+        return net_of(plan.made(options), cost, loss)
 
     nets = [
         net(0.14, 40, width=32),
@@ -133,7 +133,7 @@ def test_one_option_at_a_time_is_compared_with_its_default(plan: Plan) -> None:
 
 def test_nanoseconds_of_different_machines_are_not_subtracted(plan: Plan) -> None:
     def net(cpu: str, cost: float, hidden: int, king: str) -> NetResult:
-        return on(net_of(plan.point({"width": 32, "hidden": [hidden], "king": king}), cost), cpu)
+        return on(net_of(plan.made({"width": 32, "hidden": [hidden], "king": king}), cost), cpu)
 
     def shown(*nets: NetResult) -> dict[str, str]:
         return {cells["change"]: cells.get("ns", "") for cells in cells_of(effects_as_markdown(pairs_of(nets)))}
@@ -145,10 +145,13 @@ def test_nanoseconds_of_different_machines_are_not_subtracted(plan: Plan) -> Non
 
 
 def of_seeds(plan: Plan, values: dict[str, dict[int, float | None]]) -> dict[str, list[NetResult]]:
-    point = plan.point({"width": 32})
+    point = plan.made({"width": 32})
     base = net_of(point)
     return {
-        name: [replace(base, seed=seed, tested=replace(base.tested, accuracy=value)) for seed, value in found.items()]
+        name: [
+            replace(base, seed=seed, tested=replace(base.tested, report=replace(base.tested.report, accuracy=value)))
+            for seed, value in found.items()
+        ]
         for name, found in values.items()
     }
 
@@ -159,11 +162,18 @@ def test_means_errors_and_differences_by_hand(plan: Plan) -> None:
     assert mean_of([2.0]) == Mean(2.0, None)
     assert mean_of([None, None]) == Mean(None, None)
     nets = of_seeds(plan, {"a": {0: 1.0, 1: 7.0, 2: 4.0}, "b": {0: 1.5, 1: 7.5, 2: 4.5}, "c": {0: None, 1: None}})
-    found = compare(nets, lambda net: net.tested.accuracy)
+    found = compare(nets, lambda net: net.tested.report.accuracy)
     assert found["a"].difference is None
     assert found["b"].difference == Mean(0.5, 0.0)
     assert (found["b"].value.error or 0) > 1
     assert found["c"].value == Mean(None, None)
+
+
+BINS = (CalibrationBin(5, 0.1, 0.2), CalibrationBin(5, 0.3, 0.2))
+
+
+def band(positions: int, accuracy: float | None, name: str) -> Band:
+    return Band(positions, accuracy, None, None, None, name)
 
 
 def many(plan: Plan) -> Results:
@@ -172,13 +182,13 @@ def many(plan: Plan) -> Results:
     for number, point in enumerate(plan.known_points()):
         d1 = 0.1 + 0.001 * number
         net = net_of(point, 50.0, d1)
-        kinds = {kind: random.uniform(0.04, 0.1) for kind in plan.measures.kinds}
-        draw = Rare(0.1, 0.1, 0.1, 0.1, 0.1, 0.9, 0.9, 0.5, 0.5, 0.5, 0.5, (Bin(5, 0.1, 0.2), Bin(5, 0.3, 0.2)))
+        kinds = {kind: random.uniform(0.04, 0.1) for kind in plan.measure.kinds}
+        draw = Rare(0.1, 0.1, 0.1, 0.1, 0.1, 0.9, 0.9, 0.5, 0.5, 0.5, 0.5, BINS)
         tested = replace(
             net.tested, residual=random.uniform(0.04, 0.1), residual_by_kind=kinds, draw=draw,
-            by_ply=(Band("ply 0-19", 5, 0.5), Band("no score", 0)),
+            report=replace(net.tested.report, by_ply=(band(5, 0.5, "ply 0-19"), band(0, None, "no score"))),
         )  # fmt: skip
-        log = (Epoch(0.5, 0.5, 0.7, 0.1, 5.0), Epoch(0.5, 0.6, 0.6, 0.2, 4.0))
+        log = (Epoch(0.5, 0.5, 0.7), Epoch(0.5, 0.6, 0.6))
         trained = net.trained and replace(net.trained, samples=8_000_000 * (1 + number % 3), log=log)
         results.add(net := replace(net, tested=tested, trained=trained))
         elo = 150.0 - 2 * number
@@ -193,28 +203,21 @@ TABLES: dict[str, Any] = {
         *({"name": f"n{number}", "line": "x", "lambda": number / 8} for number in range(6)),
     ],
     "table": {
-        "kinds": {"picture": "matrix"},
-        "dots": {"picture": "dots"},
-        "volume": {"picture": "lines"},
-        "shares": {"picture": "lines", "over": "result share"},
-        "games": {"picture": "games"},
-        "epochs": {"picture": "epochs", "form": "seeds"},
+        "kinds": {"form": "kinds"},
+        "dots": {},
+        "volume": {"over": "positions"},
+        "shares": {"over": "result share"},
+        "games": {"form": "games"},
+        "epochs": {"form": "seeds"},
     },
 }
-
-
-def test_every_table_has_its_picture(tmp_path: Path) -> None:
-    plan = planned(**TABLES)
-    made = draw_pictures(plan, many(plan), tmp_path)
-    assert [path.stem for path in made] == list(plan.tables)
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in made)
 
 
 def test_a_page_holds_every_table(tmp_path: Path) -> None:
     plan = planned(**TABLES)
     results = many(plan)
     page = summary(plan, results)
-    for title in (*plan.tables, "All networks"):
+    for title in (*plan.table, "All networks"):
         assert f"## {title}\n" in page
     assert "| one, seed 1 |" in page
     assert "| on played |" in page

@@ -118,13 +118,13 @@ def test_every_line_that_is_reported_is_legal(engine):
 
 @pytest.mark.parametrize("budget", [None, Budget(60_000, 60_000)])
 def test_each_depth_is_told_as_if_it_were_the_last(engine, budget):
-    told: list[Analysis] = []
+    reported: list[Analysis] = []
     engine.set_position(MIDDLE)
     engine.ready(budget)
-    engine.search(Limits(depth=12), told.append)
-    assert [line.depth for line in told] == list(range(1, 13))
-    assert told[2].nodes < REPORTED_NODES < told[-2].nodes  # some depths were reported together, some alone
-    for line in told:
+    engine.search(Limits(depth=12), reported.append)
+    assert [line.depth for line in reported] == list(range(1, 13))
+    assert reported[2].nodes < REPORTED_NODES < reported[-2].nodes  # some depths were reported together, some alone
+    for line in reported:
         engine.new_game()
         alone = engine.analyse(MIDDLE, depth=line.depth)
         told_of = (line.nodes, line.score, line.seldepth, line.pv, line.win_rate)
@@ -135,26 +135,26 @@ def test_each_depth_is_told_as_if_it_were_the_last(engine, budget):
 def cut_searches(engine, position, counts):
     """Search with each of these numbers of nodes and an empty table; return the results and the last reports."""
     for nodes in counts:
-        told: list[Analysis] = []
+        reported: list[Analysis] = []
         engine.new_game()
-        yield engine.analyse(position, nodes=nodes, on_info=told.append), told[-1]
+        yield engine.analyse(position, nodes=nodes, on_info=reported.append), reported[-1]
 
 
 def test_a_depth_that_was_cut_leaves_the_last_one_as_it_was_told(engine):
     cut = 0
-    for found, told in cut_searches(engine, MIDDLE, range(1000, 21_000, 1000)):
-        if found.depth == told.depth:
+    for found, reported in cut_searches(engine, MIDDLE, range(1000, 21_000, 1000)):
+        if found.depth == reported.depth:
             cut += 1
-            assert (found.seldepth, found.score, found.pv) == (told.seldepth, told.score, told.pv)
+            assert (found.seldepth, found.score, found.pv) == (reported.seldepth, reported.score, reported.pv)
     assert cut > 10
 
 
 def test_a_better_move_that_a_depth_found_before_it_was_cut_has_its_own_score(engine):
     bettered = 0
-    for found, told in cut_searches(engine, MATE_IN_FIVE, range(3000, 5000, 100)):
-        if found.pv[0] != told.pv[0]:
+    for found, reported in cut_searches(engine, MATE_IN_FIVE, range(3000, 5000, 100)):
+        if found.pv[0] != reported.pv[0]:
             bettered += 1
-            assert found.score > told.score
+            assert found.score > reported.score
             assert is_mate(found.score) == (not list_moves(replay(MATE_IN_FIVE, found.pv)))
     assert bettered > 1
 
@@ -170,18 +170,20 @@ def test_however_a_depth_is_cut_it_has_looked_a_ply_ahead():
 def test_the_times_of_depths_that_are_told_together_are_those_of_their_nodes(engine, monkeypatch):
     monkeypatch.setattr("search.alphabeta.engine.REPORTED_NODES", 10**9)
     monkeypatch.setattr("search.alphabeta.engine._since", lambda begun: 10_000)
-    told: list[Analysis] = []
-    found = engine.analyse(MIDDLE, nodes=300_000, on_info=told.append)
-    assert len(told) > 8
-    for line in told:
+    reported: list[Analysis] = []
+    found = engine.analyse(MIDDLE, nodes=300_000, on_info=reported.append)
+    assert len(reported) > 8
+    for line in reported:
         share = 10_000 * line.nodes / found.nodes
         assert share - 1 <= line.milliseconds <= share
 
 
 def test_the_best_lines_are_those_told_last(engine):
-    told: list[Analysis] = []
-    lines = engine.analyse(MIDDLE, depth=6, multipv=3, on_info=told.append)
-    assert [(line.pv, line.score, line.rank) for line in lines] == [(one.pv, one.score, one.rank) for one in told[-3:]]
+    reported: list[Analysis] = []
+    lines = engine.analyse(MIDDLE, depth=6, multipv=3, on_info=reported.append)
+    assert [(line.pv, line.score, line.rank) for line in lines] == [
+        (one.pv, one.score, one.rank) for one in reported[-3:]
+    ]
     assert engine.multipv == 1
     engine.new_game()
     (alone,) = engine.analyse(MIDDLE, depth=6, multipv=1)
@@ -435,11 +437,11 @@ def test_the_best_of_a_few_moves_is_not_the_positions_score(engine):
 
     engine.set_position(MIDDLE)
     every = tuple(move_to_usi(int(move)) for move in root_moves(engine.position))
-    for wanted, told in ((every[:1], False), (every[1:], False), (every, True), ((), True)):
+    for wanted, reported in ((every[:1], False), (every[1:], False), (every, True), ((), True)):
         engine.new_game()
         engine.ready()
         engine.search(Limits(depth=4, moves=wanted))
-        assert bool(known()) == told
+        assert bool(known()) == reported
 
 
 def test_moves_that_the_search_passes_over_are_played_when_asked_for(engine):

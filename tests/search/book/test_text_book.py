@@ -241,12 +241,12 @@ def test_a_book_that_is_replaced_gives_no_other_positions_moves(tmp_path, entrie
     path.write_text(written(entries, order))
     book = open_text(path)
     path.write_text(written(entries, [order[1], order[0], *order[2:]]))
-    told = rf"{path.name}: .* set BookFile again"
-    with pytest.raises(ValueError, match=told):
+    reported = rf"{path.name}: .* set BookFile again"
+    with pytest.raises(ValueError, match=reported):
         book.find(order[1])
     assert [move.move for move in book.find(order[50])] == [line.split()[0] for line in entries[order[50]]]
     path.write_text(HEADER)
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=reported):
         book.find(order[50])
 
 
@@ -370,14 +370,14 @@ def test_illegal_moves_are_left_out_and_the_reply_is_legal(tmp_path):
     assert hit.lines == ("multipv 1 depth 0 score cp 0 pv 7g7f",)
 
 
-@pytest.mark.parametrize(("value", "told"), [(-140, -140), (30_000, 20_000), (-100_000, -20_000)])
-def test_values_are_told_within_what_an_evaluation_may_be(tmp_path, value, told):
+@pytest.mark.parametrize(("value", "reported"), [(-140, -140), (30_000, 20_000), (-100_000, -20_000)])
+def test_values_are_told_within_what_an_evaluation_may_be(tmp_path, value, reported):
     book = make(tmp_path, f"7g7f none {value} 20 1", f"2g2f none {value - 1} 20 1")
     rules = BookRules(value_differences=(0, 0), value_limits=(-1_000_000, 0))
     hit = choose([book], position_from_sfen(START_SFEN), rules, print)
     assert hit is not None
     assert (hit.analysis.best_move, hit.analysis.score_text) == (
         "7g7f",
-        f"cp {told}",
+        f"cp {reported}",
     )  # the value in the book counts
-    assert hit.lines[0] == f"multipv 1 depth 20 score cp {told} pv 7g7f"
+    assert hit.lines[0] == f"multipv 1 depth 20 score cp {reported} pv 7g7f"

@@ -247,9 +247,9 @@ def test_sfens_and_the_verb(nets: dict[str, EvalNetwork], play_random, tmp_path,
     printed = json.loads(capsys.readouterr().out)["positions"]
     assert [one["score_cp"] for one in printed] == expected
     assert set(printed[0]) == {"sfen", "output", "score_cp", "win_rate", "draw"}
-    with pytest.raises(ValueError, match="needs board"):
+    with pytest.raises(ValueError, match="must have board"):
         evaluate_sfens(net, ["startpos b"])
-    with pytest.raises(ValueError, match="move 2, 7g7f, is not legal"):
+    with pytest.raises(ValueError, match="move 2, 7g7f"):
         evaluate_sfens(net, ["startpos moves 7g7f 7g7f"])
     with pytest.raises(TypeError, match="'startpos' is one position"):
         evaluate_sfens(net, "startpos")

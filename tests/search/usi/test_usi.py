@@ -131,10 +131,10 @@ def test_a_search_does_not_end_with_how_far_it_is(session, monkeypatch, lines):
 
 def test_the_last_line_told_is_the_one_played(session, monkeypatch):
     """Threads may vote for another move than the first one's although no node was searched since."""
-    told, voted = (Analysis(move, 30, depth=1, nodes=900, pv=(move,)) for move in ("7g7f", "2g2f"))
+    reported, voted = (Analysis(move, 30, depth=1, nodes=900, pv=(move,)) for move in ("7g7f", "2g2f"))
 
     def search(engine: AlphaBetaEngine, limits: Limits, on_info: OnInfo, _: object) -> list[Analysis]:
-        on_info(told)
+        on_info(reported)
         return [voted]
 
     monkeypatch.setattr(AlphaBetaEngine, "search", search)
@@ -150,9 +150,9 @@ def test_a_long_depth_tells_how_far_it_is(session, monkeypatch):
     while sum(" pv " not in line for line in lines) < 6:
         lines += session.until("info")
     lines += session.send("stop").until("bestmove")[:-1]
-    told = [re.fullmatch(r"info nodes (\d+) nps \d+ hashfull \d+", line) for line in lines if " pv " not in line]
-    nodes = [int(one[1]) for one in told if one]
-    assert len(nodes) == len(told)
+    reported = [re.fullmatch(r"info nodes (\d+) nps \d+ hashfull \d+", line) for line in lines if " pv " not in line]
+    nodes = [int(one[1]) for one in reported if one]
+    assert len(nodes) == len(reported)
     assert nodes == sorted(nodes)
 
 
@@ -247,10 +247,10 @@ def test_no_legal_move_is_resigned(session):
     assert session.bestmove() == "resign"
 
 
-@pytest.mark.parametrize(("position", "told"), [(MATED, "mate -1"), (DECLARABLE, "mate 1")])
-def test_what_the_rules_settle_is_told_before_its_move_is_asked_for(session, position, told):
+@pytest.mark.parametrize(("position", "reported"), [(MATED, "mate -1"), (DECLARABLE, "mate 1")])
+def test_what_the_rules_settle_is_told_before_its_move_is_asked_for(session, position, reported):
     session.send("setoption name MultiPV value 2", position, "go infinite")
-    words = session.until("info depth 0")[-1].split(f" score {told} ")[1].split()
+    words = session.until("info depth 0")[-1].split(f" score {reported} ")[1].split()
     assert words[-2:] == (["pv", "win"] if position == DECLARABLE else ["time", "0"])
     assert len(session.send("stop").until("bestmove")) == 1
 
