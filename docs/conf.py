@@ -1,4 +1,4 @@
-"""How Sphinx builds these pages: `make docs`. Every link must lead somewhere, or the build fails."""
+"""Configuration of Sphinx for `make docs`. A link without a target fails the build."""
 
 project = "LiteShogi"
 author = "the LiteShogi maintainers"

@@ -1,4 +1,4 @@
-"""Draws the pictures of idea.md out of a shipped network: `python docs/draw_idea.py`."""
+"""Draw the pictures of how/idea.md from a shipped network: `python docs/draw_idea.py`."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from search.rules.shogi import EMPTY, KINDS
 FOLDER = Path(__file__).with_name("pictures")
 RANKS = "一二三四五六七八九"
 SHOWN = 72
-"""Lanes that the network has; those behind them fill its rows up to a multiple of 32."""
+"""Number of lanes of the network; padding fills its rows up to a multiple of 32."""
 
 
-def rows_of(net: EvalNetwork, moves: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """Row i2 [N] of each piece on the board after moves from the start, as black sees it, by its name: `▲歩７七`."""
+def rows_of(network: EvalNetwork, moves: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Return {name: row i2 [N]} of each piece after moves from the start, in black's perspective: `▲歩７七`."""
     pos = new_position()
     set_game(pos, "startpos", moves)
-    table = np.concatenate((net.rows, np.zeros((1, net.width), np.int16)))
-    active = net.feature_set.active_rows(pos["board"], pos["hands"])[0]
+    table = np.concatenate((network.rows, np.zeros((1, network.width), np.int16)))
+    active = network.feature_set.active_rows(pos["board"], pos["hands"])[0]
     found = {}
     for square, piece in enumerate(pos["board"].tolist()):
         if piece != EMPTY:
@@ -38,7 +38,7 @@ def rows_of(net: EvalNetwork, moves: tuple[str, ...]) -> dict[str, np.ndarray]:
 
 
 def draw_strips(strips: list[tuple[str, np.ndarray]], path: Path) -> None:
-    """A picture of rows, one below the other: blue where they add, red where they take away."""
+    """Write a picture of rows, one below the other: blue adds, red subtracts."""
     from matplotlib import pyplot
 
     with pyplot.rc_context({"font.family": japanese_fonts()}):
@@ -51,30 +51,30 @@ def draw_strips(strips: list[tuple[str, np.ndarray]], path: Path) -> None:
         write_figure(figure, path)
 
 
-def sum_of(net: EvalNetwork, rows: Any) -> np.ndarray:
-    """The accumulator i4 [N]: the bias and all rows."""
-    return net.bias.astype(np.int32) + np.sum([row.astype(np.int32) for row in rows], axis=0)
+def sum_of(network: EvalNetwork, rows: Any) -> np.ndarray:
+    """Return the accumulator i4 [N]: the bias and all rows."""
+    return network.bias.astype(np.int32) + np.sum([row.astype(np.int32) for row in rows], axis=0)
 
 
 def main() -> None:
-    """Both pictures."""
+    """Draw both pictures."""
     matplotlib.use("Agg")
-    net = load_network("lite-16-4-32")
-    before, after = rows_of(net, ()), rows_of(net, ("7g7f",))
+    network = load_network("lite-16-4-32")
+    before, after = rows_of(network, ()), rows_of(network, ("7g7f",))
     names = ["▲飛２八", "▲角８八", "▲歩７七", "△玉５一", "△歩３三"]
-    first = sum_of(net, before.values())
-    inputs = np.clip(first >> net.input_shift, 0, 127)
+    first = sum_of(network, before.values())
+    inputs = np.clip(first >> network.input_shift, 0, 127)
     strips = [(name, before[name]) for name in names]
     draw_strips(
         [
             *strips,
-            ("35 more", sum_of(net, [row for name, row in before.items() if name not in names])),
+            ("35 more", sum_of(network, [row for name, row in before.items() if name not in names])),
             ("sum", first),
             ("activation", inputs),
         ],
         FOLDER / "sum.png",
     )
-    second = sum_of(net, after.values())
+    second = sum_of(network, after.values())
     assert (second == first - before["▲歩７七"] + after["▲歩７六"]).all()
     draw_strips(
         [

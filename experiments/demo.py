@@ -116,7 +116,7 @@ def run_demo(output: Path, epochs: int, nodes: int) -> DemoReport:
     _say("\n4. Fold it into table rows and a small integer network")
     folded = output / "demo.safetensors"
     fold = fold_file(run, folded, (valid,), positions=20_000, overwrite=True)
-    _say(f"   {folded}: {fold['bytes']:,} bytes, sign flips by quantisation {100 * fold['sign_flips']:.3f} %")
+    _say(f"   {folded}: {fold.bytes:,} bytes, sign flips by quantisation {100 * fold.sign_flips:.3f} %")
 
     _say(f"\n5. Search a middle-game position with it: {MIDDLE_GAME}")
     network = load_network(folded)

@@ -1,10 +1,10 @@
-"""A trained network becomes the file that the search evaluates, checked and priced on the way."""
+"""Conversion of a trained network to the file that the search evaluates, with a check and the cost of quantisation."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,43 @@ from search.system.options import OptionError
 from search.system.paths import PathLike, as_paths
 
 TOLERANCE = 1e-9
-"""Largest difference between the folded form and the module, both in float64."""
+"""Largest accepted difference between the folded form and the module, both in float64."""
 CHECKED = 10_000
+"""Number of positions on which both are compared."""
+
+
+@dataclass(frozen=True)
+class FoldReport:
+    """Exactness of a fold, cost of quantisation, and dimensions."""
+
+    float64_max_error: float
+    """Largest difference of the folded form from the trained network in logits, both in float64."""
+    positions: int
+    """Positions on which the cost of quantisation was measured."""
+    accuracy_change: float | None
+    """Accuracy of the integers minus that of float64, as a share of decided positions; None without results."""
+    log_loss_change: float | None
+    """Log loss of the integers minus that of float64, in nats per position; None without results."""
+    sign_flips: float
+    """Share of positions whose predicted winner changed."""
+    largest_error: float
+    """Largest error of the logit."""
+    mean_error: float
+    """Root mean square error of the logit."""
+    source: str
+    """Where the positions come from."""
+    largest_sum: float
+    """Bound of an accumulator lane, in units of the trained network."""
+    input_shift: int
+    """Bits from the accumulator to the first layer's input."""
+    shifts: tuple[int, ...]
+    """Bits from each hidden layer to the next."""
+    shape: tuple[int, ...]
+    """Rows, inputs of the first layer, and outputs of each layer."""
+    cp_per_logit: float
+    """Centipawns per logit."""
+    bytes: int
+    """Size of the integers."""
 
 
 def fold_file(
@@ -38,13 +73,13 @@ def fold_file(
     cp_per_logit: float | None = None,
     keep_float: bool = False,
     overwrite: bool = False,
-) -> dict[str, Any]:
-    """Fold a trained network (a file, or its run's directory) into a file for the engine; the figures, as `describe`
-    tells them.
+) -> FoldReport:
+    """Fold a trained network, given by its file or the folder of its run, into a file for the engine.
 
-    data: records to price the quantisation on; random positions without them. cp_per_logit: centipawns of one logit
-    (that of the training where None). keep_float: write the folded network in float32 beside the file, too. overwrite:
-    whether files that are there are replaced. Raises OSError or ValueError in words.
+    data: records on which the cost of quantisation is measured; random positions without them. positions: number of
+    positions measured. cp_per_logit: centipawns per logit; None means the scale of the training. keep_float: also write
+    the folded network in float32. overwrite: whether existing files are replaced. Raises OSError, OptionError, or
+    ValueError.
     """
     if positions < 1:
         raise OptionError(f"`positions` {positions}: must be at least 1", "positions")
@@ -64,18 +99,18 @@ def fold_file(
         net = quantise_nnue(folded, scale, json_safe(provenance))
     else:
         net = quantise(folded, priced, scale, json_safe(provenance))
-    figures = describe(folded, net, priced, error)
-    net.provenance["fold"] = figures
+    report = describe(folded, net, priced, error)
+    net.provenance["fold"] = asdict(report)
     save_network(net, output)
     if keep_float:
         folded.save(truth)
-    return figures
+    return report
 
 
 def fold_checked(model: Any, sample: Sample) -> tuple[FoldedNetwork, float]:
-    """The folded form, and its largest difference from the module in float64 on the first 10,000 positions of a sample.
+    """Return the folded form, and its largest difference from the module in float64 on the first positions of a sample.
 
-    Raises ValueError if that is more than TOLERANCE: the fold would be wrong.
+    CHECKED positions are compared. Raises ValueError if the difference exceeds TOLERANCE.
     """
     folded = fold(model)
     checked = sample.part(0, CHECKED)
@@ -88,30 +123,16 @@ def fold_checked(model: Any, sample: Sample) -> tuple[FoldedNetwork, float]:
     return folded, error
 
 
-def describe(folded: FoldedNetwork, net: EvalNetwork, sample: Sample, error: float) -> dict[str, Any]:
-    """The figures of a fold: its exactness, what quantisation cost, the scales chosen.
-
-    float64_max_error: largest difference of the folded form from the network, in logits, both in float64.
-    positions, source: of the sample that quantisation was priced on, and what it is from.
-    sign_flips: share (0 to 1) of its positions whose predicted winner changed.
-    largest_error, mean_error: of the logit; the largest, and the root of the mean square.
-    accuracy_change: integers less float64, a fraction of the decided positions (0.001 is 0.1 points); log_loss_change:
-    likewise, in nats a position. None where the sample has no results.
-    largest_sum: a bound of what a lane of an accumulator can come to, in the trained network's units.
-    input_shift, shifts: bits, of the accumulator and of each hidden layer.
-    shape: rows, inputs of the first layer, outputs of each layer.
-    cp_per_logit: centipawns of one logit. bytes: of the integers.
-    """
-    cost = asdict(measure_cost(folded, net, sample))
-    inputs = net.perspectives * net.width
-    return {
-        "float64_max_error": error,
-        **cost,
-        "source": sample.source,
-        "largest_sum": largest_scales(folded)[1],
-        "input_shift": net.input_shift,
-        "shifts": [layer.shift for layer in net.layers[:-1]],
-        "shape": [net.feature_set.rows, inputs, *(len(layer.bias) for layer in net.layers)],
-        "cp_per_logit": net.cp_per_logit,
-        "bytes": net.rows.nbytes + sum(layer.weight.nbytes + layer.bias.nbytes for layer in net.layers),
-    }
+def describe(folded: FoldedNetwork, net: EvalNetwork, sample: Sample, error: float) -> FoldReport:
+    """Return the report of a fold; `error` is its largest difference from the trained network."""
+    return FoldReport(
+        float64_max_error=error,
+        **asdict(measure_cost(folded, net, sample)),
+        source=sample.source,
+        largest_sum=largest_scales(folded)[1],
+        input_shift=net.input_shift,
+        shifts=tuple(layer.shift for layer in net.layers[:-1]),
+        shape=(net.feature_set.rows, net.perspectives * net.width, *(len(layer.bias) for layer in net.layers)),
+        cp_per_logit=net.cp_per_logit,
+        bytes=net.rows.nbytes + sum(layer.weight.nbytes + layer.bias.nbytes for layer in net.layers),
+    )

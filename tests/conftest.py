@@ -33,6 +33,23 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_I
     signal.signal(signal.SIGHUP, lambda *_: None)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--data`."""
+    parser.addoption(
+        "--data",
+        type=Path,
+        default=Path("../shared/data"),
+        help="folder of recorded data: games/games.jsonl.xz, mate/mate_problems.jsonl, nnue/",
+    )
+
+
+@pytest.fixture(scope="session")
+def data_folder(request: pytest.FixtureRequest) -> Path:
+    """Return the folder of recorded data, which need not exist."""
+    folder: Path = request.config.getoption("--data")
+    return folder
+
+
 def nnue_words(features: str, width: int, first: int, second: int, sparse: str = "") -> str:
     name, _, rows = FEATURES[features]
     return (

@@ -1,1 +1,1 @@
-"""A game looked at move by move."""
+"""Analysis of games: annotated KIF, page, picture and figures."""

@@ -1,11 +1,14 @@
-"""A game as KIF with an analysis in its comments, in the form that ShogiHome writes and reads.
+"""Write a game as KIF with an analysis in its comments, in the form that ShogiHome writes and reads.
 
-Under each move stand the lines for the position after it, under the headers those for the first position: a word on
-the situation, `#評価値=` in centipawns of black's view (or `#詰み=`), `#読み筋=` the best line from there on, `#深さ=`
-and `#エンジン=`, where several lines were looked for also `#候補2=` and so on; before them 【疑問手】 and the like
-where a move gave away too much of the win rate. Kifu for Windows, ShogiGUI and every other reader show them as
-comments. Comments that the game brings along stand above them, but for an earlier analysis by this one, which is
-replaced.
+The comments below a move describe the position after it; those below the headers describe the first position. In order:
+
+- 【疑問手】 or another mark, if the move gave away much of the win rate,
+- a word for the situation (`先手有利`),
+- `#評価値=`, centipawns for black, or `#詰み=`,
+- `#読み筋=`, the best line; `#深さ=`, `#ノード数=`, `#候補2=` and so on for further lines, `#エンジン=`.
+
+Kifu for Windows, ShogiGUI and other programs show these lines as comments. The game's own comments stand above them. An
+earlier analysis by this program is replaced.
 """
 
 from __future__ import annotations
@@ -24,13 +27,13 @@ from search.engine import DECLARE
 from search.score import is_mate
 
 LONGEST_LINE = 12
-"""Moves of a best line that are written."""
+"""Largest number of moves written of a line."""
 MARKS = ((0.5, "大悪手"), (0.2, "悪手"), (0.1, "疑問手"), (0.05, "緩手"))
-"""How much of the win rate a move gives away at least, and what ShogiHome calls it."""
+"""Least win rate that a move gives away, and ShogiHome's name for such a move; the worst first."""
 DECLARATION = "入玉宣言"
-"""What players call the move that declares a win."""
+"""Japanese name of the move that declares a win."""
 ENGINE = "LiteShogi"
-"""Who signs what is written."""
+"""Name of the engine in the comments."""
 _SITUATIONS = ((1500, "勝勢"), (600, "優勢"), (400, "有利"), (200, "有望"))
 _SIGNED = f"*#エンジン={ENGINE}"
 _WRITTEN_HERE = re.compile(
@@ -46,33 +49,36 @@ _WRITTEN_HERE = re.compile(
     + re.escape(f"{_SIGNED}\n"),
     re.MULTILINE | re.VERBOSE,
 )
-"""The lines of `_comment`."""
+"""Matches the lines that `_comment` returns."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a search says of a position."""
+    """Result of the search of a position, in black's view."""
 
     score: int
-    """Centipawns of black's view, or a mate score (see `search.score`), positive where black mates."""
+    """Centipawns for black, or a mate score (see `search.score`), positive if black mates."""
     win_rate: float
-    """Black's, 0..1."""
+    """Black's win rate, 0 to 1."""
     depth: int
     nodes: int
     line: tuple[str, ...]
-    """The best moves from here, USI."""
+    """USI moves of the best line."""
     others: tuple[Judgement, ...] = ()
-    """The second line and those after it, where several were looked for."""
+    """The second line and those after it, if the search had several."""
 
 
 def mark_of(loss: float) -> str:
-    """The name of a move that gave away so much of its side's win rate; empty where that is little."""
+    """Return the name of a move that gave away `loss` of its side's win rate; empty below the smallest mark."""
     return next((name for least, name in MARKS if loss >= least), "")
 
 
 def write_kif(game: Game, judgements: Sequence[Judgement | None], losses: Sequence[float | None]) -> str:
-    """The text. judgements: of the first position and after each move; losses: each move's, of its side's win rate.
-    None where nothing was searched."""
+    """Return the annotated KIF.
+
+    judgements: of the first position and of the position after each move. losses: the win rate that each move gave
+    away. Both hold None where nothing was searched.
+    """
     board, sides = cshogi.Board(game.start_sfen), sides_of(game)
     comments = {len(game.moves) + 1: list(game.comments.get(len(game.moves) + 1, []))}
     for number in range(len(game.moves) + 1):
@@ -91,8 +97,10 @@ def write_kif(game: Game, judgements: Sequence[Judgement | None], losses: Sequen
 
 
 def without_analysis(lines: list[str]) -> list[str]:
-    """A position's comments without the lines that an earlier analysis by this one wrote there, the last such ones;
-    what players and other programs wrote stays, though it be like them."""
+    """Return a position's comments without the last lines that this program wrote there.
+
+    Lines of players and of other programs stay, even if they look alike.
+    """
     text = "".join(f"{line}\n" for line in lines)
     for written in list(_WRITTEN_HERE.finditer(text))[-1:]:
         text = text[: written.start()] + text[written.end() :]
@@ -100,7 +108,7 @@ def without_analysis(lines: list[str]) -> list[str]:
 
 
 def _comment(judgement: Judgement, note: str, board: cshogi.Board, sides: tuple[str, str]) -> list[str]:
-    """The comment's lines for the position on the board."""
+    """Return the comment's lines for the position on the board."""
     lines = [f"*{note}"] if note else []
     if not is_mate(judgement.score):
         lines.append(f"*{situation(judgement.score, sides)}")
@@ -109,7 +117,7 @@ def _comment(judgement: Judgement, note: str, board: cshogi.Board, sides: tuple[
         lines.append(f"*{DECLARATION}で勝ち")
     rate = 100 * judgement.win_rate
     lines.append(f"*勝率 {sides[0]} {rate:.1f}% {sides[1]} {100 - rate:.1f}%")
-    if line := japanese(board, judgement.line):  # of a declaration there is none
+    if line := japanese(board, judgement.line):  # a declaration has none
         lines.append("*#読み筋=" + line)
     if judgement.depth:
         lines += [f"*#深さ={judgement.depth}", f"*#ノード数={judgement.nodes}"]
@@ -120,7 +128,7 @@ def _comment(judgement: Judgement, note: str, board: cshogi.Board, sides: tuple[
 
 
 def situation(score: int, sides: tuple[str, str] = ("先手", "後手")) -> str:
-    """A score of black's view in ShogiHome's words."""
+    """Return ShogiHome's words for a score of black's view."""
     for least, name in _SITUATIONS:
         if abs(score) >= least:
             return sides[score < 0] + name
@@ -128,7 +136,7 @@ def situation(score: int, sides: tuple[str, str] = ("先手", "後手")) -> str:
 
 
 def japanese(board: cshogi.Board, moves: Sequence[str]) -> str:
-    """USI moves from the position on the board as Japanese players write them: `▲７六歩△３四歩`, KI2's notation."""
+    """Return USI moves from the position on the board in KI2's notation: `▲７六歩△３四歩`."""
     text, played = "", 0
     for usi in moves[:LONGEST_LINE]:
         move = board.move_from_usi(usi) if usi != DECLARE else 0
@@ -143,7 +151,7 @@ def japanese(board: cshogi.Board, moves: Sequence[str]) -> str:
 
 
 def names_of_moves(game: Game) -> list[str]:
-    """The game's moves, `▲７六歩`."""
+    """Return the game's moves in KI2's notation: `▲７六歩`."""
     board, names = cshogi.Board(game.start_sfen), []
     for move in game.moves.tolist():
         played = board.move_from_move16(move)
@@ -153,12 +161,12 @@ def names_of_moves(game: Game) -> list[str]:
 
 
 def best_name(judgement: Judgement, board: cshogi.Board) -> str:
-    """The best move of the position on the board, `▲７六歩` or 入玉宣言; empty where there is none."""
+    """Return the best move of the position on the board, `▲７六歩` or 入玉宣言; empty if there is none."""
     return DECLARATION if judgement.line[:1] == (DECLARE,) else japanese(board, judgement.line[:1])
 
 
-def result_in_words(game: Game) -> str:
-    """The result in English, for pictures and figures."""
+def result_in_english(game: Game) -> str:
+    """Return the game's result as in the figures."""
     if game.result == UNFINISHED:
         return "unfinished"
     if game.result & 3 == DRAW:

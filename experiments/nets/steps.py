@@ -161,7 +161,7 @@ class FoldStep:
         if kind_of(str(self.run_folder)) is Kind.POLICY_VALUE:
             return Folded(export_resnet(load_resnet(self.run_folder)[0], self.net, read_sample((), CHECKED)))
         found = fold_file(self.run_folder, self.net, self.data, self.positions, overwrite=True)
-        return Folded(found["mean_error"], found["sign_flips"], found["log_loss_change"])
+        return Folded(found.mean_error, found.sign_flips, found.log_loss_change)
 
 
 @dataclass(frozen=True)

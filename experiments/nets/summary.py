@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from experiments.nets.results import Results
 from experiments.nets.seeds import seeds_as_markdown
 from search.system.files import read_text, write_atomically
 
+_MARKED = re.compile(r"<!-- table ([^\n]*?) -->\n.*?<!-- end -->", re.DOTALL)
 ROUNDS = 2_000
 """Number of resamplings of networks and games, for the error of a correlation."""
 ABOUT_SEEDS = "± is the standard error over the seeds, Δ the difference to the first column, seed by seed."
@@ -31,7 +33,7 @@ ABOUT_EFFECTS = (
 
 def rows_in(plan: Plan, rows: Sequence[Row], name: str) -> list[Row]:
     """Return the networks that a table of the plan shows."""
-    table = plan.tables[name]
+    table = plan.table[name]
     if table.form == "games":
         return sorted((row for row in rows if row.elo_error is not None), key=lambda row: row.net.tested.d1_rmse or 0.0)
     return [row for row in rows if row.point and (row.point.tables is None or name in row.point.tables)]
@@ -39,25 +41,25 @@ def rows_in(plan: Plan, rows: Sequence[Row], name: str) -> list[Row]:
 
 def table_as_markdown(plan: Plan, rows: Sequence[Row], name: str) -> str:
     """Return a table of the plan; empty where none of its networks is done."""
-    table, found = plan.tables[name], rows_in(plan, rows, name)
+    table, found = plan.table[name], rows_in(plan, rows, name)
     if not found:
         return ""
     if table.form == "seeds":
         return seeds_as_markdown(found)
-    return nets_as_markdown(found, table_columns(plan.measures.kinds if table.form == "kinds" else {}))
+    return nets_as_markdown(found, table_columns(plan.measure.kinds if table.form == "kinds" else {}))
 
 
 def summary(plan: Plan, results: Results) -> str:
     """Return the page as Markdown."""
     rows = rows_of(plan, results)
     sections: list[tuple[str, str, str]] = []
-    for name, table in plan.tables.items():
+    for name, table in plan.table.items():
         about = ABOUT_SEEDS if table.form == "seeds" else ABOUT_NETS
         sections.append((table.title or name, about, table_as_markdown(plan, rows, name)))
     sections.append(("All networks", ABOUT_NETS, nets_as_markdown(by_cost(list(rows)), ALL)))
     if list(best_within(rows)):
         sections.append(("Best network per evaluation time", ABOUT_BUDGETS, budgets_as_markdown(rows)))
-    if not plan.given and (pairs := pairs_of([row.net for row in rows])):
+    if not plan.point and (pairs := pairs_of([row.net for row in rows])):
         sections.append(("Effect of one option", ABOUT_EFFECTS, effects_as_markdown(pairs)))
     failed = "".join(f"- {one.label}, seed {one.seed}: {one.why}\n" for one in failures(results))
     sections.append(("Failed", "", failed))
@@ -71,21 +73,19 @@ def fill_page(page: Path, plan: Plan, results: Results) -> None:
 
     Raises OSError, or ValueError for a mark without an end or of no table, and for a page without marks.
     """
-    parts = read_text(page).split("<!-- ")
-    if all(part.startswith("end -->") for part in parts[1:]):
+    text, rows = read_text(page), rows_of(plan, results)
+    marked = _MARKED.findall(text)
+    if text.count("<!-- table ") != len(marked):
+        raise ValueError(f"{page}: every `<!-- table NAME -->` must be closed by `<!-- end -->`")
+    if not marked:
         raise ValueError(f"{page}: has no mark for a table; put `<!-- table NAME -->` and `<!-- end -->` for one")
-    rows = rows_of(plan, results)
-    for number, part in enumerate(parts[1:], 1):
-        name, found, _ = part.partition(" -->")
-        if name == "end":
-            continue
-        table = name.removeprefix("table ")
-        if not found or table == name or number + 1 == len(parts) or not parts[number + 1].startswith("end -->"):
-            raise ValueError(f"{page}: <!-- {name}: a table's mark is `<!-- table NAME -->`, closed by `<!-- end -->`")
-        if table not in plan.tables:
-            raise ValueError(f"{page}: table {table}: the plan has {', '.join(plan.tables) or 'none'}")
-        parts[number] = f"{name} -->\n{table_as_markdown(plan, rows, table)}"
-    write_atomically(page, "<!-- ".join(parts).encode())
+    for name in marked:
+        if name not in plan.table:
+            raise ValueError(f"{page}: table {name}: the plan has {', '.join(plan.table) or 'none'}")
+    filled = _MARKED.sub(
+        lambda mark: f"<!-- table {mark[1]} -->\n{table_as_markdown(plan, rows, mark[1])}<!-- end -->", text
+    )
+    write_atomically(page, filled.encode())
 
 
 def correlation(figures: Sequence[float], rows: Sequence[Row]) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from typing import Any
 from lite.datasets.provenance import sha256_of
 from lite.records.file import Refusals
 from lite.records.formats import record_files
+from lite.training.leakage import LeakageCheck
 from lite.training.log import EpochTest
 from lite.training.remarks import refused_while_reading
 from lite.training.state import BestEpoch, SavedRun
@@ -42,6 +43,11 @@ class HeldOut:
         if best is not None and self._files and best.loss_version != self._task.loss_version:
             return None, "the best by a loss that this program computes differently"
         return best, ""
+
+    def leakage_check(self, positions: int) -> LeakageCheck:
+        """Return the check that these games are not among the data, which has so many positions."""
+        batches = self._task.reader(self._files, shuffle=False) if self._files else ()
+        return LeakageCheck(batches, positions)
 
     def test(self, model: Any, targets: TargetSchedule, epoch: int, step: int) -> HeldOutFigures:
         """Test the network of an epoch, and keep its figures as the last ones."""

@@ -163,11 +163,14 @@ class Run:
         begun, learnt_before, saved = self.step, self.learnt, time.monotonic()
         recent: list[dict[str, float]] = []
         ended = False
+        leakage = self.held_out.leakage_check(data.reader.positions) if self.step == 0 else None
         log = RunLog(record, self.folder.tensorboard, self.step if options.resume else None)
         with log, interrupt_flag() as interrupted:
             log.write(Started(self.step, self.cp_per_logit))
             for batch in self.batches():
                 recent.append(self.take_step(batch))
+                if leakage is not None and (warning := leakage.add(batch)):
+                    progress.say(warning)
                 epoch, place = divmod(self.step, self.steps_per_epoch)
                 trained, waiting = self.learnt - learnt_before, data.waited / progress.seconds()
                 in_epoch = place or self.steps_per_epoch

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from export.fold import fold_file
+from export.fold import FoldReport, fold_file
 from liteshogi.commands.arguments import Json, Net, Output, Overwrite
 
 
@@ -33,7 +32,7 @@ class Command:
     json: Json = False
 
     def run(self) -> None:
-        figures = fold_file(
+        report = fold_file(
             Path(self.net),
             self.output,
             self.data,
@@ -42,26 +41,26 @@ class Command:
             self.keep_float,
             self.overwrite,
         )
-        print(json.dumps(figures) if self.json else as_text(figures, self.output))
+        print(json.dumps(asdict(report)) if self.json else as_text(report, self.output))
         if not self.data and not self.json:
             print("no --data: measured on positions of random games, without results", file=sys.stderr)
 
 
-def as_text(figures: dict[str, Any], output: Path) -> str:
+def as_text(report: FoldReport, output: Path) -> str:
     """Return the figures as text."""
 
     def points(change: float | None) -> str:
         return "not known" if change is None else f"{100 * change:+.3f} points"
 
-    loss = figures["log_loss_change"]
+    loss = report.log_loss_change
     lines = [
-        f"fold            equals the trained module to {figures['float64_max_error']:.1e} (float64, logits)",
-        f"rows            int16, sums reach at most {figures['largest_sum']:.1f}; shift {figures['input_shift']} to u8",
-        f"quantisation    on {figures['positions']:,} positions ({figures['source']}):",
-        f"  accuracy      {points(figures['accuracy_change'])}",
+        f"fold            equals the trained network to {report.float64_max_error:.1e} (float64, logits)",
+        f"rows            int16, sums reach at most {report.largest_sum:.1f}; shift {report.input_shift} to u8",
+        f"quantisation    on {report.positions:,} positions ({report.source}):",
+        f"  accuracy      {points(report.accuracy_change)}",
         f"  log loss      {'not known' if loss is None else f'{loss:+.5f}'}",
-        f"  sign flips    {100 * figures['sign_flips']:.3f} %",
-        f"  error         {figures['mean_error']:.4f} logits (root mean square), up to {figures['largest_error']:.3f}",
-        f"written         {output}: {' x '.join(map(str, figures['shape']))}, {figures['bytes']:,} bytes",
+        f"  sign flips    {100 * report.sign_flips:.3f} %",
+        f"  error         {report.mean_error:.4f} logits (root mean square), up to {report.largest_error:.3f}",
+        f"written         {output}: {' x '.join(map(str, report.shape))}, {report.bytes:,} bytes",
     ]
     return "\n".join(lines)

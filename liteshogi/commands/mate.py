@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import tyro
 
@@ -15,6 +14,36 @@ from liteshogi.commands.arguments import Json
 from search.mate.problems import MateProblem, read_problems
 from search.mate.solver import MateResult, MateStatus
 from search.mate.summary import MateSummary, solve_problems, summarise
+
+
+@dataclass(frozen=True)
+class SolvedPosition:
+    """A position and the solver's result."""
+
+    sfen: str
+    """The position as it was given."""
+    status: MateStatus
+    """Whether a mate or its absence was proved, or the search was stopped before."""
+    plies: int
+    """Length of the mate in plies; 0 without a mate."""
+    moves: tuple[str, ...]
+    """The mate in USI moves."""
+    shortest: bool
+    """Whether it is proved that no mate is shorter."""
+    nodes: int
+    """Number of positions visited."""
+    seconds: float
+    """Wall time."""
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Results for all positions, and their summary."""
+
+    positions: tuple[SolvedPosition, ...]
+    """Results in the order of the positions."""
+    summary: tuple[MateSummary, ...]
+    """Results by the length of mate that the file gives; empty without a file."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +75,8 @@ class Command:
                 print(as_text(result))
         summary = summarise(problems, results) if self.file is not None else []
         if self.json:
-            figures = [_figures(*pair) for pair in zip(problems, results, strict=True)]
-            print(json.dumps({"positions": figures, "summary": [asdict(row) for row in summary]}))
+            solved = tuple(_solved(*pair) for pair in zip(problems, results, strict=True))
+            print(json.dumps(asdict(Solved(solved, tuple(summary))), default=lambda status: status.value))
         elif summary:
             print(f"\n{summary_as_text(summary)}")
 
@@ -58,16 +87,16 @@ def _read_problems(path: Path) -> list[MateProblem]:
     return read_problems(path) if starts is None else [MateProblem(sfen, 0) for sfen in starts]
 
 
-def _figures(problem: MateProblem, result: MateResult) -> dict[str, Any]:
-    return {
-        "sfen": problem.sfen,
-        "status": result.status.value,
-        "plies": result.plies,
-        "moves": list(result.moves),
-        "shortest": result.shortest,
-        "nodes": result.nodes,
-        "seconds": round(result.seconds, 6),
-    }
+def _solved(problem: MateProblem, result: MateResult) -> SolvedPosition:
+    return SolvedPosition(
+        sfen=problem.sfen,
+        status=result.status,
+        plies=result.plies,
+        moves=result.moves,
+        shortest=result.shortest,
+        nodes=result.nodes,
+        seconds=round(result.seconds, 6),
+    )
 
 
 def summary_as_text(summary: list[MateSummary]) -> str:

@@ -13,6 +13,18 @@ from search.rules.perft import measure_perft, timed_perft
 
 
 @dataclass(frozen=True)
+class Counted:
+    """Number of sequences of legal moves."""
+
+    nodes: int
+    """Number of sequences."""
+    seconds: float
+    """Time of the count."""
+    divide: dict[str, int] | None = None
+    """Number of sequences by first move; only with `--divide`."""
+
+
+@dataclass(frozen=True)
 class Command:
     """Count the sequences of legal moves from a position, or measure the speed of counting them."""
 
@@ -32,7 +44,8 @@ class Command:
             return
         nodes, seconds, below = timed_perft(self.position, self.depth, self.divide)
         if self.json:
-            print(json.dumps({"nodes": nodes, "seconds": round(seconds, 6)} | ({"divide": below} if below else {})))
+            figures = asdict(Counted(nodes, round(seconds, 6), below or None))
+            print(json.dumps({name: value for name, value in figures.items() if value is not None}))
             return
         for move, count in below.items():
             print(f"{move}: {count}")

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 
 from liteshogi.commands.arguments import Json
 from search.compiling.jit import CACHE_DIRECTORY
 from search.warmup import remove_unused, warm_up
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Compiled code after a warm-up."""
+
+    seconds: float
+    """Time that compiling or loading took."""
+    directory: str
+    """Folder of the compiled code."""
+    removed: int
+    """Number of unused modules that were deleted."""
+    puct: bool
+    """Whether PUCT was compiled, which requires onnxruntime."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +40,7 @@ class Command:
         seconds = warm_up(puct)
         removed = remove_unused()
         if self.json:
-            figures = {"seconds": round(seconds, 3), "directory": str(CACHE_DIRECTORY), "removed": removed}
-            print(json.dumps(figures | {"puct": puct}))
+            print(json.dumps(asdict(Compiled(round(seconds, 3), str(CACHE_DIRECTORY), removed, puct))))
         else:
             with_puct = "" if puct else " (without PUCT, which requires onnxruntime)"
             print(f"compiled code ready in {seconds:.1f} s: {CACHE_DIRECTORY}{with_puct}")

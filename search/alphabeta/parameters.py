@@ -4,7 +4,7 @@ SPSA and a judge tune the numbers (`experiments/tuning`, `experiments/judge`); a
 counts what the step saves. Both are in the thread's record, so that one compiled search serves all values.
 
 The best values differ between short and long searches, so a search limited to few nodes has its own values where these
-were found to be better (docs/results/search_numbers.md).
+were found to be better (docs/archive/search_numbers.md).
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ per position. The loops alternate, and the median of several runs is reported.
 from __future__ import annotations
 
 import lzma
-import os
 import random
 import statistics
 import time
@@ -114,12 +113,8 @@ def random_games(count: int, plies: int = 120, seed: int = 1) -> Games:
 
 
 def find_games(path: Path | None, count: int) -> Games:
-    """Return the games of a file; without one those below the folder in LITESHOGI_DATA, else random games."""
-    if path is not None:
-        return read_games(path, count)
-    if data := os.environ.get("LITESHOGI_DATA"):
-        return read_games(Path(data) / "games" / "games.jsonl.xz", count)
-    return random_games(min(count, 200))
+    """Return the games of a file; without a file, random games."""
+    return random_games(min(count, 200)) if path is None else read_games(path, count)
 
 
 def random_network(

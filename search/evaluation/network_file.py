@@ -48,8 +48,7 @@ def _version(net: EvalNetwork) -> str:
 
 
 def _tensors(net: EvalNetwork) -> dict[str, np.ndarray]:
-    narrow = net.rows.dtype == np.int8 and _version(net) == VERSIONS[2]
-    tensors = {"rows": net.rows if narrow else net.rows.astype(np.int16, copy=False), "bias": net.bias}
+    tensors = {"rows": _stored_rows(net), "bias": net.bias}
     for number, layer in enumerate(net.layers, 1):
         tensors |= {f"layer{number}.weight": layer.weight, f"layer{number}.bias": layer.bias}
         if layer.padding is not None:
@@ -59,6 +58,15 @@ def _tensors(net: EvalNetwork) -> dict[str, np.ndarray]:
     if net.stacks.progress_weight is not None:
         tensors["progress"] = net.stacks.progress_weight
     return {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+
+
+def _stored_rows(net: EvalNetwork) -> np.ndarray:
+    """Return the rows as a file has them: int8 in version 3 if all of them fit, else int16."""
+    if _version(net) == VERSIONS[2]:
+        narrow = net.rows.astype(np.int8, copy=False)
+        if narrow is net.rows or np.array_equal(narrow, net.rows):
+            return narrow
+    return net.rows.astype(np.int16, copy=False)
 
 
 def _description(net: EvalNetwork) -> dict[str, Any]:

@@ -52,7 +52,7 @@ _MAX_WORDS = 1 << 16
 _HEADER = struct.Struct("<3I")
 _HASH = struct.Struct("<I")
 _SCALE_WORD = re.compile(r"\bfv_scale=(\d{1,4})\b")
-_PART_BYTES = 1 << 24
+_PART_BYTES = 1 << 22
 _MOST_VALUES = 1 << 15
 
 

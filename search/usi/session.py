@@ -2,8 +2,8 @@
 
 `usi` is answered before anything that compiles is imported, which takes a second; a thread imports it meanwhile. One
 thread reads lines, another obeys them, and `go` and `isready` run in threads of their own. So `stop` works while a
-search runs, and `quit` and the end of input at any time. Errors are reported as `info string`; the engine continues.
-If something besides the search fails, that is reported once and the search plays on. The engine resigns only in a lost
+search runs, and `quit` and the end of input at any time. Errors are reported as `info string`; the engine continues. If
+something besides the search fails, that is reported once and the search plays on. The engine resigns only in a lost
 position or after a `position` that it refused.
 """
 

@@ -1,4 +1,4 @@
-"""The commands that README and documents give, block by block."""
+"""The commands of the README and the documents, as blocks."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _BLOCK = re.compile(r"(?:^<!-- (run|not run:)(.*?)-->\n)?^```sh\n(.*?)^```", re.
 
 @dataclass(frozen=True)
 class Block:
-    """Commands, and what stands in a comment above them.
+    """A block of commands and the comment above it.
 
-    `<!-- run -->`: a test runs them as they stand. `<!-- run WORD=>"OTHER WORDS" ... -->`: with these words in place of
-    those, for files that are there, and less work. `<!-- not run: why -->`: a test cannot.
+    `<!-- run -->`: a test runs the commands unchanged. `<!-- run WORD=>"OTHER WORDS" ... -->`: a test replaces words
+    to use files that exist and to save time. `<!-- not run: why -->`: no test runs them.
     """
 
     mark: str | None
     """`run` or `not run:`."""
     words: str
-    """Behind the mark."""
+    """Text of the comment after the mark."""
     script: str
 
     def commands(self) -> Iterator[list[str]]:
-        """The words of each, without comments and the shell's own signs; variables filled in."""
+        """Yield the words of each command, without comments and shell operators, with variables filled in."""
         text = self.script
         for name, quoted, bare in re.findall(r'(?:^|;\s*)([A-Z]\w*)=(?:"([^"]*)"|([^\s;]*))', text, re.MULTILINE):
             text = re.sub(rf"\${name}\b", (quoted or bare).replace("\\", "\\\\"), text)
@@ -50,22 +50,22 @@ class Block:
 
     @property
     def instead(self) -> dict[str, str]:
-        """What a test runs in place of words."""
+        """Return {word: replacement} for a test."""
         return dict(one.split("=>", 1) for one in shlex.split(self.words))
 
     def to_run(self) -> Iterator[list[str]]:
-        """The commands with those words in their place."""
+        """Yield the commands with the replacements."""
         for program, *words in self.commands():
             yield [program, *(new for word in words for new in shlex.split(self.instead.get(word, shlex.quote(word))))]
 
 
 def blocks_of(path: Path) -> list[Block]:
-    """A document's."""
+    """Return the blocks of a document."""
     return [
         Block(mark or None, words, script) for mark, words, script in _BLOCK.findall(path.read_text(encoding="utf-8"))
     ]
 
 
 def named(path: Path) -> str:
-    """As tests name a document."""
+    """Return the name of a document in test ids."""
     return path.relative_to(ROOT).as_posix()

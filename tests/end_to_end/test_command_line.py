@@ -1,4 +1,4 @@
-"""What the command does when something is missing, cut off or broken off."""
+"""The command with missing libraries, closed streams and interruptions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_missing_library_names_the_extra_that_brings_it(module, verb, rest, ex
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["perft", "startpos", "1"], ["eval", "default", "startpos"]])
-def test_what_is_not_installed_at_all_says_so(arguments):
+def test_a_missing_base_library_is_named(arguments):
     missing = ("numba", "llvmlite", "numpy", "safetensors", "tyro")
     script = BARE.format(missing=missing, arguments=arguments, main=MAIN)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
@@ -69,8 +69,8 @@ def test_the_engines_own_verbs_need_no_extra(arguments):
         ("match", ["default", "lite-16-4-32", "--nodes", "20", "--games", "2"]),
     ],
 )
-def test_who_plays_in_process_does_not_wait_for_pytorch(verb, rest, tmp_path):
-    """It takes longer to load than all else together, in each of a factory's processes."""
+def test_games_in_process_do_not_load_pytorch(verb, rest, tmp_path):
+    """PyTorch takes longer to load than everything else together, in each process of a factory."""
     rest = [*rest, "--max-moves" if verb == "selfplay" else "--max-plies", "40", "-o", str(tmp_path / "made")]
     script = BARE.format(missing=("torch",), arguments=[verb, *rest], main=MAIN)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=250)
@@ -94,7 +94,7 @@ def test_a_closed_pipe_is_quiet(arguments):
     assert (done.returncode, complaints(done.stderr)) == (0, [])
 
 
-def test_breaking_off_is_one_line(monkeypatch, capsys):
+def test_an_interruption_prints_one_line(monkeypatch, capsys):
     @dataclass(frozen=True)
     class Broken:
         def run(self) -> None:
@@ -111,7 +111,7 @@ def test_breaking_off_is_one_line(monkeypatch, capsys):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("words", [["convert", str(SAMPLE), "-o", "a.hcpe"], ["export", "dense-64-16", "-o", "net.h"]])
 def test_a_request_to_end_leaves_no_hidden_file(words, tmp_path):
-    """It comes when all is written under hidden names."""
+    """The request comes when all output is written under hidden names."""
     end = "import os, signal, sys; from search.system.files import WholeFile\n"
     end += "WholeFile.finish = lambda file: os.kill(os.getpid(), signal.SIGTERM)\n"
     script = f"{end}sys.argv = ['liteshogi', *{words!r}]\n{MAIN}"

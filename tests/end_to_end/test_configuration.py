@@ -1,4 +1,4 @@
-"""`--config`: a run's options as a file come back as they were, and single ones override them."""
+"""`--config`: options read from a file equal those that were written, and single options override them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def command_of(kind: str) -> type:
 
 
 @given(options=OPTIONS)
-def test_options_come_back_from_their_file(tmp_path: Path, options: TrainingOptions) -> None:
+def test_options_are_read_back_from_their_file(tmp_path: Path, options: TrainingOptions) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(options.configuration()), encoding="utf-8")
     command = configured(command_of(options.kind), ["--epochs", "3", f"--config={path}"], options.kind)
@@ -126,7 +126,7 @@ def liteshogi(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
 
 
 def test_a_run_is_repeated_from_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the same weights; and with one option changed."""
+    """The repeated run has the same weights, and an overridden option is the only difference."""
     records = random_games(tmp_path / "train.hcpe", 8, 1)
     sizes = ("--dims", 4, 2, 8, "--batch-size", 64, "--epochs", 2, "--lambda", 0.9, "--seed", 3)
     assert not liteshogi(monkeypatch, "train", "untied", records, "-o", tmp_path / "a", *sizes)
@@ -147,16 +147,16 @@ def test_a_run_is_repeated_from_its_file(tmp_path: Path, monkeypatch: pytest.Mon
     ("content", "words"),
     [
         ("{", "config.json: not a JSON file: "),
-        ("[1]", "config.json: not options of a run: a JSON object is needed"),
+        ("[1]", "config.json: not the options of a run: a JSON object is required"),
         ('{"kind": "dense"}', "config.json: options of `liteshogi train dense`, not of `liteshogi train lite`"),
-        ('{"epoch": 3}', "config.json: its options cannot be taken, for the reason above"),
-        ('{"epochs": "many"}', "config.json: its options cannot be taken, for the reason above"),
-        ('{"config": "other.json"}', "config.json: config: a file of options names no other; put the options of both"),
-        ("{}", "--data: no file is named"),
+        ('{"epoch": 3}', "config.json: its options cannot be used, for the reason above"),
+        ('{"epochs": "many"}', "config.json: its options cannot be used, for the reason above"),
+        ('{"config": "other.json"}', "config.json: config: a file of options cannot name another; put all options"),
+        ("{}", "DATA: no file is named"),
         (None, "config.json: no such file"),
     ],
 )
-def test_files_that_are_no_options(tmp_path, monkeypatch, capfd, content, words) -> None:
+def test_files_that_hold_no_options_are_refused(tmp_path, monkeypatch, capfd, content, words) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "config.json"
     if content is not None:
@@ -166,8 +166,8 @@ def test_files_that_are_no_options(tmp_path, monkeypatch, capfd, content, words)
     assert set(tmp_path.iterdir()) <= {path}
 
 
-def test_a_file_by_hand_needs_few_words(tmp_path: Path) -> None:
-    """Editors of Windows put a byte order mark before them."""
+def test_a_file_written_by_hand_may_be_short(tmp_path: Path) -> None:
+    """Options may be omitted, and editors of Windows write a byte order mark."""
     path = tmp_path / "mine.json"
     path.write_text('{"learning-rate": 0.01, "data": ["a b.hcpe"], "dims": [8, 4, 16]}', encoding="utf-8-sig")
     command = configured(command_of("lite"), ["--config", str(path)], "lite")

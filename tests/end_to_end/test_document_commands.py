@@ -1,4 +1,4 @@
-"""Every command of README and documents runs, in a folder that holds what the documents take for granted."""
+"""Tests that run every command of the README and the documents, in a folder with the files that they name."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ timing.MOST_NODES, timing.MOST_RUNS, timing.SPEED_NODES = 2_000, 1, 500
 from liteshogi.__main__ import main
 main()
 """
-"""The program, which times a network once where it would go on until a busy machine gives it like times."""
+"""The program, with one timing per network in place of several that must agree."""
 
 
 def run(words: list[str], folder: Path) -> None:
-    """As a user types them."""
+    """Run a command as a user types it."""
     program, *rest = words
     assert program in (PROGRAM, "python"), shlex.join(words)
     command = [sys.executable, *(["-P", "-c", MAIN] if program == PROGRAM else []), *rest]
@@ -86,7 +86,7 @@ def run(words: list[str], folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def granted(tmp_path_factory: pytest.TempPathFactory, nnue_content: Callable[..., bytes]) -> Path:
-    """Games, records, openings, networks and an engine by the names that documents give theirs, all of them small."""
+    """Make a folder with small games, records, openings, networks and an engine by the names that documents use."""
     folder = tmp_path_factory.mktemp("granted")
     for name in ("experiments", "tests"):
         (folder / name).symlink_to(ROOT / name)

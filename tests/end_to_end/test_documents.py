@@ -1,4 +1,4 @@
-"""What README and documents say: every command is one of the command line's, links lead somewhere."""
+"""Tests of the README and the documents: the command line accepts every command, and every link has a target."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.nets.plan import read_plan
+from experiments.nets.plan_file import read_plan
 from liteshogi import __main__ as front_door
 from liteshogi.verbs import VERBS, correction
 from tests.end_to_end.documents import DOCUMENTS, PROGRAM, ROOT, blocks_of, named
@@ -20,11 +20,11 @@ INLINE = re.compile(r"`(liteshogi [a-z][^`]*)`")
 OTHERS = {"make", "py", ".venv\\Scripts\\pip", "pip", "python", "pyftsubset", "torchrun", "git", "npm",
           "cmake", "c++", "g++", "curl", "sudo", "apt", "apt-get", "pytest", "ruby", "docker", "cd", "ray",
           "tensorboard", "tar", "sha256sum", "export"}  # fmt: skip
-"""Programs that documents call besides; what of them exists is not looked at."""
+"""Other programs that documents call; they need not be installed."""
 
 
 def parsed(words: list[str]) -> str:
-    """Why the command line refuses these words behind its name; empty if it takes them."""
+    """Return why the command line refuses these words after its name; empty if it accepts them."""
     words = words[: words.index(">")] if ">" in words else words
     words = [word for word in words if word not in ("...", "[NET]")]
     if not words or words[0].startswith("-") or words[0] == "help" or "--help" in words:
@@ -57,7 +57,7 @@ def test_the_command_line_takes_every_command(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
 def test_commands_in_sentences_have_verbs_and_options_that_there_are(path: Path) -> None:
-    """Sentences leave out what a whole command needs: so only names are looked at."""
+    """Commands in sentences are incomplete, so only the names of verbs and options are checked."""
     text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for found in INLINE.findall(text):
         words = found.split()[1:]

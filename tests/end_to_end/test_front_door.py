@@ -1,4 +1,4 @@
-"""The command's manners: verbs listed, errors in one line, JSON alone on standard output."""
+"""The front door: help of every verb, errors in one line, JSON alone on standard output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from liteshogi.__main__ import _run, _summaries
+from liteshogi.__main__ import _run, _summaries, parse
 from liteshogi.verbs import SECTIONS, VERBS, kinds_overview, overview
 from tests.complaints import complaints
 
@@ -47,7 +47,7 @@ def test_help_of_a_verb_shows_its_kinds(name):
     assert kinds_overview(name, summaries).splitlines() == lines
 
 
-def test_the_version_tells_what_a_report_needs(capsys):
+def test_the_version_has_what_a_bug_report_needs(capsys):
     from liteshogi import __version__
     from search.compiling.jit import KERNEL
 
@@ -63,19 +63,19 @@ def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit) as ended:
         _run([*command.split(), "--help"])
     assert not ended.value.code
-    told = capsys.readouterr().out
-    assert f"usage: liteshogi {command}" in told
-    assert "--json" in told or command == "puct"  # which speaks USI
-    words = " ".join(told.replace("│", " ").split())
-    assert re.findall(r"\S+[^.] \((?:default:|required\))", words) == [], "no sentence says what it is"
-    assert re.findall(r"default: /\S*", words) == [], "where this machine has a file"
+    shown = capsys.readouterr().out
+    assert f"usage: liteshogi {command}" in shown
+    assert "--json" in shown or command == "puct"  # which speaks USI
+    words = " ".join(shown.replace("│", " ").split())
+    assert re.findall(r"\S+[^.] \((?:default:|required\))", words) == [], "an option without a sentence of help"
+    assert re.findall(r"default: /\S*", words) == [], "a path of this machine"
 
 
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        ("train lite", "the learning rate goes to where a run of that length has it, and falls from there."),
-        ("expand", "what jobs have made lands in their order, and waits for those before it."),  # in a part of its own
+        ("train lite", "its learning rate jumps to the value that a run of the new length has at this step."),
+        ("expand", "and of interruptions: products land in the order of their jobs."),  # in a nested dataclass
     ],
 )
 def test_no_sentence_of_an_option_is_broken_where_its_source_is(command, sentence, capsys, monkeypatch):
@@ -200,7 +200,7 @@ def test_errors_are_one_line(arguments):
         ("train lite SAMPLE -o OUT --max-steps 0", "--max-steps 0: must be at least 1"),
         ("train lite SAMPLE -o OUT --valid EMPTY.hcpe3", "EMPTY.hcpe3: the file is empty"),
         ("bench reading SAMPLE --rounds 0", "--rounds 0: must be at least 1"),
-        ("selfplay alphabeta -o OUT --max-gb nan", "--max-gb nan: must be more than 0"),
+        ("selfplay alphabeta -o OUT --max-gb nan", "--max-gb nan: must be above 0"),
         ("selfplay alphabeta -o OUT --hash-mb 0", "--hash-mb 0: must be at least 1"),
         ("selfplay alphabeta -o OUT --soft-temperature 0", "--soft-temperature 0.0: must be more than 0"),
         ("selfplay alphabeta -o OUT --nodes 999999999999999999999", "must be at most 2,147,483,647"),
@@ -216,33 +216,43 @@ def test_errors_are_one_line(arguments):
         ("relabel SAMPLE -o OUT --seed -1", "--seed -1: must be at least 0"),
         ("loop -o OUT --seed -1", "--seed -1: must be at least 0"),
         ("selfplay alphabeta -o OUT --soft-lines 99", "--soft-lines 99: must be at most 8"),
-        ("relabel SAMPLE -o OUT --nodes 100", "--label static has no --nodes and no --depth: add --label search"),
-        ("relabel SAMPLE -o OUT --engine-option A=b", "--engine-option: is for --label engine"),
-        ("match default lite-16-4-32 -o OUT --nodes 9 --alpha 0.1", "--alpha: is for --sprt"),
+        ("relabel SAMPLE -o OUT --nodes 100", "--label static: has no --nodes and no --depth"),
+        ("relabel SAMPLE -o OUT --engine-option A=b", "--engine-option: requires --label engine"),
+        ("match default lite-16-4-32 -o OUT --nodes 9 --alpha 0.1", "--alpha: requires --sprt"),
         ("match default lite-16-4-32 -o OUT --nodes 9 --played-out 1", "--played-out 1.0: has no effect"),
-        ("export default -o OUT.h --data SAMPLE", "--data: is to check ONNX on"),
+        ("export default -o OUT.h --data SAMPLE", "--data: is for checking ONNX"),
         ("export default -o OUT.h --no-draw", "--no-draw: is for policy-value networks"),
         ("test default SAMPLE --precision bfloat16", "--precision bfloat16: is for policy-value networks"),
         ("bench reading SAMPLE --threads 2", "--threads 2: is for --together"),
-        ("report", "no run: name folders and files of runs"),
+        ("report", "no run: name run folders"),
         ("export missing.safetensors -o OUT.onnx", "missing.safetensors: there is no such network"),
         ("import none.bin -o OUT.safetensors", "none.bin: there is no such file"),
         ("import /dev/null -o OUT.safetensors", "/dev/null: a pipe or a device"),
         ("export default -o OUT.bin", "end the output in .h for a C++ header"),
-        ("analyse default -o OUT.kif", "no game: name files of games"),
+        ("analyse default -o OUT.kif", "GAMES: no game given"),
         ("analyse default GAME -o OUT.kif --threads 100000", "--threads 100000: must be at most 64"),
         ("eval default --file EMPTY.sfen", "EMPTY.sfen: no positions"),
         ("eval default --file BAD.sfen", "BAD.sfen: line 3: "),
-        ("mate --file EMPTY.sfen", "no position: EMPTY.sfen holds none"),
+        ("mate", "no position: give an SFEN in quotes, or a --file"),
+        ("mate --file EMPTY.sfen", "EMPTY.sfen: holds no position"),
         ("mate --file EMPTY.csa", "EMPTY.csa: no position: the file is empty"),
-        ("sweep EMPTY.toml -o OUT", "measure: valid, yardstick must be given"),
+        ("sweep EMPTY.toml -o OUT", "EMPTY.toml: measure must be given"),
         ("demo -o OUT --nodes 0", "--nodes 0: must be at least 1"),
-        ("compare nets EMPTY.hcpe3 --valid SAMPLE -o OUT", "EMPTY.hcpe3: holds no game"),
+        ("explain startpos --net default --compare default default", "--net and --compare both name networks"),
+        ("train dense -o OUT", "DATA: no file is named"),
+        ("train dense -o OUT --valid SAMPLE SAMPLE", "so DATA is missing: write it before the options"),
+        ("test default --yardstick SAMPLE SAMPLE", "so DATA is missing: write it before the options"),
+        ("train dense GAME -o OUT", "-o wcsc28.hcpe3"),
+        ("train dense GAMES -o OUT", "convert them first: liteshogi convert"),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_a_line(command, words, tmp_path, monkeypatch, capsys):
+def test_options_that_cannot_be_used_are_refused_in_one_line(command, words, tmp_path, monkeypatch, capsys):
     root = Path(__file__).parents[2]
-    places = {"SAMPLE": root / "experiments/sample/valid_sample.hcpe3", "GAME": root / "tests/data/wcsc28.kif"}
+    places = {
+        "SAMPLE": root / "experiments/sample/valid_sample.hcpe3",
+        "GAME": root / "tests/data/wcsc28.kif",
+        "GAMES": root / "tests/data",
+    }
     monkeypatch.chdir(tmp_path)
     for suffix in ("sfen", "csa", "toml", "hcpe3"):
         (tmp_path / f"EMPTY.{suffix}").touch()
@@ -267,8 +277,8 @@ def test_a_full_standard_output_is_named():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
-def test_a_closed_stream_is_one_that_nobody_hears(closed):
-    """Neither a traceback, nor complaints among the results."""
+def test_a_closed_stream_is_no_error(closed):
+    """Neither a traceback nor an error appears among the results."""
     for arguments, code in ((["--help"], 0), (["eval", "nonsense"], 1)):
         command = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "liteshogi", *arguments]
         done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
@@ -278,7 +288,7 @@ def test_a_closed_stream_is_one_that_nobody_hears(closed):
 
 
 def test_a_name_that_the_encoding_lacks_is_no_failure(tmp_path):
-    """Standard output is strict on a Western Windows, and a verb tells where its result is when that is written."""
+    """Standard output is strict on a Western Windows, and a verb prints the file name after writing the file."""
     game = Path(__file__).parents[1] / "data" / "wcsc28.csa"
     done = subprocess.run(
         [sys.executable, "-m", "liteshogi", "convert", game, "-o", tmp_path / "局面.hcpe"],
@@ -299,15 +309,15 @@ def test_json_is_alone_on_standard_output():
 
 def test_positions_are_piped_with_or_without_a_byte_order_mark():
     command = [sys.executable, "-m", "liteshogi", "eval", "default", "--file", "-"]
-    told = [
+    outputs = [
         subprocess.run(command, input=mark + b"# one\r\nstartpos\r\n", capture_output=True, check=True).stdout
         for mark in (b"", b"\xef\xbb\xbf")
     ]
-    assert told[0] == told[1] != b""
+    assert outputs[0] == outputs[1] != b""
 
 
 @pytest.mark.parametrize("arguments", [("eval", "default", "--file", "none.bin"), ("mate", "--file", "none.bin")])
-def test_what_the_system_refuses_begins_with_the_file(arguments, tmp_path, monkeypatch):
+def test_an_error_of_the_system_begins_with_the_file(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     done = liteshogi(*arguments)
@@ -321,12 +331,28 @@ def test_training_prints_its_figures_as_json(tmp_path, capsys):
     assert _run([*arguments, "--batch-size", "256", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["step"] == 2
     assert _run([*arguments, "--batch-size", "256", "--json"]) == 1
-    assert "a run is there" in capsys.readouterr().err
+    assert str(tmp_path / "run") in capsys.readouterr().err
 
 
-def test_training_on_games_says_how_to_convert_them(tmp_path, capsys):
+def test_training_on_games_shows_how_to_convert_them(tmp_path, capsys):
     (tmp_path / "0.csa").write_text("V2.2\n")
     assert _run(["train", "k_p", str(tmp_path / "0.csa"), "-o", str(tmp_path / "run")]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert str(tmp_path / "0.csa") in line
-    assert "convert it to 0.hcpe3" in line
+    assert line.endswith(f": liteshogi convert {tmp_path / '0.csa'} -o 0.hcpe3")
+
+
+def test_data_behind_an_option_of_several_numbers_is_found(monkeypatch):
+    command = parse("train", ["dense", "--hidden", "16", "8", "a.hcpe3", "--valid", "v.hcpe3"])
+    assert (command.data, command.valid) == ((Path("a.hcpe3"),), (Path("v.hcpe3"),))
+    assert command.network.hidden == (16, 8)
+    command = parse("train", ["resnet", "--auxiliary", "entered", "a.hcpe3"])
+    assert (command.data, command.network.auxiliary) == ((Path("a.hcpe3"),), ("entered",))
+
+
+def test_a_summary_says_how_many_mates_were_found(tmp_path, capsys):
+    problems = tmp_path / "problems.sfen"
+    problems.write_text("4k4/9/4G4/9/9/9/9/9/9 b G 1\nstartpos\n")
+    assert _run(["mate", "--file", str(problems)]) == 0
+    *_, row = capsys.readouterr().out.splitlines()
+    length, count, found, percent, _, as_given, no_mate, unknown, *_ = row.split()
+    assert (length, count, found, percent, as_given, no_mate, unknown) == ("?", "2", "1", "50.00", "0", "1", "0")

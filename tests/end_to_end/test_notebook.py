@@ -1,9 +1,10 @@
-"""The notebook runs from its first cell to its last, and finds what it says."""
+"""The notebook runs from its first cell to its last."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -14,14 +15,14 @@ def test_the_notebook_leads_from_games_to_a_played_net(tmp_path, monkeypatch, ca
     monkeypatch.chdir(tmp_path)
     matplotlib.use("Agg")
     cells = [cell for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     for cell in cells:
         exec(compile("".join(cell["source"]), "first_net.ipynb", "exec"), names)
-    assert names["made"]["positions"] >= 30_000
+    assert names["made"].count("positions") >= 30_000
     report = names["report"]
-    assert report["accuracy"] > report["material_accuracy"] > 0.55
-    assert names["cost"]["float64_max_error"] < 1e-9
-    assert names["match"]["wins"] + names["match"]["draws"] + names["match"]["losses"] == 20
-    told = capsys.readouterr().out
-    assert all(f"\n{rank}. " in told for rank in (1, 2, 3))
+    assert report.accuracy > report.material_accuracy > 0.55
+    assert names["cost"].float64_max_error < 1e-9
+    assert names["match"].wins + names["match"].draws + names["match"].losses == 20
+    printed = capsys.readouterr().out
+    assert all(f"\n{rank}. " in printed for rank in (1, 2, 3))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notebook"]

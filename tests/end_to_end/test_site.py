@@ -1,4 +1,4 @@
-"""The pages as a site: `make docs` builds them, and no link leads nowhere."""
+"""Test of the documents as a site: `make docs` builds it without a warning."""
 
 from __future__ import annotations
 

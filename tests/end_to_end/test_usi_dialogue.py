@@ -101,7 +101,7 @@ def test_bytes_that_are_no_text_and_lines_without_end(engine):
     engine.send_bytes(b"position sfen " + b"\xff" * 100_000 + b"\n")
     engine.send_bytes(b"setoption name EvalFile value \xe3\x81\ngo \x00 depth 1\n")
     engine.send("position startpos " + "moves 7g7f " * 300_000)
-    engine.send("stop", "isready").until("readyok")
+    engine.send("stop", "setoption name EvalFile value default", "isready").until("readyok")
     assert go(engine.send("position startpos"), "depth 3")[0] != "resign"
 
 

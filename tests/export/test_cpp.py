@@ -29,7 +29,7 @@ from liteshogi.commands.export import Command as Export
 from search.compiling.jit import KERNEL
 from search.compiling.target import KERNELS
 from search.evaluation.accumulator import Accumulators, evaluate_output
-from search.evaluation.bench import FORWARD, PLAY, _walk, find_games, random_network
+from search.evaluation.bench import FORWARD, PLAY, Games, _walk, find_games, random_network
 from search.evaluation.network import ACTIVATIONS, EvalNetwork, centipawns_reference
 from search.evaluation.network_file import load_network
 from search.evaluation.network_record import network_record
@@ -369,7 +369,7 @@ def test_the_verb_writes_both_files_or_none(tmp_path: Path, capsys: pytest.Captu
         Export("lite-16-4-32", tmp_path / "lite_eval.h").run()
     for stem in ["lite-eval", "default", "xor", "std", "main", "small", "hyper", "lite__eval", "_Lite", "Locale"]:
         name = f"{stem}.h"
-        with pytest.raises(ValueError, match=rf"{name}: its name becomes a C.* there is lite_eval\.h"):
+        with pytest.raises(ValueError, match=rf"{name}: its name becomes a C.* such as lite_eval\.h"):
             Export("lite-16-4-32", tmp_path / name).run()
     assert [path.name for path in tmp_path.iterdir()] == ["lite_eval.bin"]
     assert weights_file(tmp_path / "Default_2.hpp") == tmp_path / "Default_2.bin"
@@ -404,14 +404,22 @@ def test_no_header_is_named_as_one_that_it_includes(kernel: str, tmp_path: Path)
             weights_file(tmp_path / f"{name}.h")
 
 
+def recorded_games(data_folder: Path, count: int) -> Games:
+    """Return recorded games; random ones if the folder has none."""
+    path = data_folder / "games" / "games.jsonl.xz"
+    return find_games(path if path.is_file() else None, count)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_a_thousand_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By hand: compiled as an engine is, by every kernel that this machine runs or emulates; a thousand recorded games
-    follow the random ones where LITESHOGI_DATA is set."""
+def test_a_thousand_games(tmp_path: Path, capsys: pytest.CaptureFixture[str], data_folder: Path) -> None:
+    """By hand: compiled as an engine is, by every kernel that this machine runs or emulates.
+
+    A thousand recorded games follow the random ones if the folder of `--data` has them.
+    """
     script, start = play_games(NETWORKS["lite"], 1000, 120), Script(NETWORKS["lite"])
     start.set_up(position_from_sfen("startpos"))
-    games = find_games(None, 1000)
+    games = recorded_games(data_folder, 1000)
     for first, last in pairwise(games.starts):
         script.set_up(pos := position_from_sfen("startpos"))
         script.follow(pos, games.moves[first : min(last, first + 256)].tolist())
@@ -434,10 +442,10 @@ def test_a_thousand_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.slow
-def test_speed_beside_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_speed_beside_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str], data_folder: Path) -> None:
     """By hand: update and layers along games, by the header and by Numba in turns; LITESHOGI_KERNEL chooses both."""
     kernel = {"vnni": "AVX-512 VNNI", "avx2": "AVX2", "plain": "plain"}[KERNEL]
-    net, games = NETWORKS["lite"], find_games(None, 200)
+    net, games = NETWORKS["lite"], recorded_games(data_folder, 200)
     library = ctypes.CDLL(str(compiled(net, tmp_path, f"-O3 -shared -fPIC {FLAGS[kernel]}")))
     library.walk.restype = ctypes.c_int64
     changes, checks = np.zeros((games.plies, 4), np.uint16), np.zeros(games.plies, np.uint8)

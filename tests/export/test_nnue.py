@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import struct
 import subprocess
 import sys
@@ -225,8 +224,8 @@ def test_no_export_takes_its_network_s_place(nnue_content: Callable[..., bytes],
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["halfkp random", "halfkp material", "kp random", "kp material"])
-def test_full_size_files_come_out_as_they_went_in(name: str, tmp_path: Path) -> None:
-    maker = Path(os.environ.get("LITESHOGI_DATA", "../shared/data")) / "nnue" / "make_nn.py"
+def test_full_size_files_come_out_as_they_went_in(name: str, tmp_path: Path, data_folder: Path) -> None:
+    maker = data_folder / "nnue" / "make_nn.py"
     if not maker.is_file():
         pytest.skip("the maker of the recorded networks is not at hand")
     subprocess.run([sys.executable, maker, *name.split(), tmp_path / "nn.bin"], check=True)

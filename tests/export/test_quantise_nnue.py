@@ -86,8 +86,8 @@ def test_overflow_is_refused(part: str, positions: Sample) -> None:
 def test_from_a_trained_network_to_an_nn_bin(tmp_path: Path) -> None:
     save_model(tmp_path / "network.safetensors", made("k_p"), {"cp_per_logit": 480.0})
     figures = fold_file(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=2000)
-    assert figures["float64_max_error"] < 1e-12
-    assert figures["shape"] == [1710, 64, 8, 32, 1]
+    assert figures.float64_max_error < 1e-12
+    assert figures.shape == (1710, 64, 8, 32, 1)
     export(str(tmp_path / "net.safetensors"), tmp_path / "nn.bin")
     folded, exported = load_network(tmp_path / "net.safetensors"), load_network(tmp_path / "nn.bin")
     assert folded.cp_per_logit == 480.0
@@ -134,6 +134,6 @@ def test_an_fv_scale_is_one_that_yaneuraou_takes(
 
 def test_an_nnue_has_no_onnx_form(tmp_path: Path) -> None:
     save_model(tmp_path / "network.safetensors", made("k_p"), {})
-    with pytest.raises(ValueError, match="ONNX export takes nets over piece_square"):
+    with pytest.raises(ValueError, match="ONNX export needs the feature set piece_square"):
         export(str(tmp_path / "network.safetensors"), tmp_path / "net.onnx")
     assert [path.name for path in tmp_path.iterdir()] == ["network.safetensors"]

@@ -21,8 +21,8 @@ class Command:
     net: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="NET")] = None
     """Network file to measure, or `default`; without it the dimensions of (16, 4, 32) and the default network."""
     games: Path | None = None
-    """Games from the start position: JSON lines with `moves`, or lines `startpos moves ...`, xz or plain. Default: the
-    games below the folder in LITESHOGI_DATA, else random games."""
+    """Games from the start position: JSON lines with `moves`, or lines `startpos moves ...`, xz or plain. Default:
+    random games."""
     count: int = 1000
     """Number of games to replay."""
     runs: int = 7

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 from search.evaluation.bench import random_games, random_network
 from search.evaluation.network import EvalNetwork, evaluate_reference
-from search.evaluation.network_file import load_network
-from search.evaluation.network_record import order_lanes
+from search.evaluation.network_file import load_network, save_network
+from search.evaluation.network_record import network_record, order_lanes
 from search.evaluation.shipped import network_file
 from search.rules.position import do_move
 from search.rules.sfen import position_from_sfen
+from tests.yaneuraou_networks import network_bytes
 
 
 def black_positions() -> tuple[np.ndarray, np.ndarray]:
@@ -38,13 +41,29 @@ def zero_groups(net: EvalNetwork, boards: np.ndarray, hands: np.ndarray) -> floa
 def test_ordered_lanes_give_the_same_outputs() -> None:
     boards, hands = black_positions()
     checks = np.arange(len(boards)) % 3 == 0
-    for spec in (("piece_square", 96, (32,), 1), ("k_p", 64, (20, 9), 2, ("value", "draw")), ("half_kp", 32, (), 2)):
+    pairs = ("half_ka_hm2", 64, (8,), 2, ("value",), "pairwise_clipped_relu")
+    others = (("k_p", 64, (20, 9), 2, ("value", "draw")), ("half_kp", 32, (), 2), pairs)
+    for spec in (("piece_square", 96, (32,), 1), *others):
         net = random_network(*spec)
         for case in (net, dataclasses.replace(net, rows=net.rows * np.int16(700), input_shift=4)):
             ordered = order_lanes(case)
             assert not np.array_equal(ordered.rows, case.rows)
             found, expected = (evaluate_reference(one, boards, hands, checks) for one in (ordered, case))
             assert np.array_equal(found, expected), spec
+
+
+@pytest.mark.parametrize("name", ["SFNN_ka2_64_7_32_k3k3", "SFNN_kp_64_7_32_k3k3", "halfkahm1_32x2_8_32"])
+def test_a_large_table_is_used_where_it_lies(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the system maps it from a file; only K+A2 needs rows of its own behind it."""
+    monkeypatch.setattr("search.evaluation.network_record.LARGE_TABLE", 0)
+    (tmp_path / "nn.bin").write_bytes(network_bytes(name))
+    read = load_network(tmp_path / "nn.bin")
+    save_network(read, tmp_path / "net.safetensors")
+    mapped = load_network(tmp_path / "net.safetensors")
+    assert mapped.rows.dtype == read.rows.dtype == np.int8
+    assert not mapped.rows.flags.writeable
+    for net in (read, mapped):
+        assert (int(network_record(net)["rows"]) == net.rows.ctypes.data) == (name != "SFNN_ka2_64_7_32_k3k3")
 
 
 def test_ordered_lanes_gather_zeros() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -317,9 +316,9 @@ def test_words_that_break_off(words: bytes, nnue_content: Callable[..., bytes], 
 
 
 @pytest.mark.slow
-def test_every_recorded_value_of_the_family(tmp_path: Path) -> None:
+def test_every_recorded_value_of_the_family(tmp_path: Path, data_folder: Path) -> None:
     """All architectures and positions of the recorded vectors, by NumPy and by this machine's kernel."""
-    path = Path(os.environ.get("LITESHOGI_DATA", "../shared/data")) / "nnue" / "sfnn_vectors.json"
+    path = data_folder / "nnue" / "sfnn_vectors.json"
     if not path.is_file():
         pytest.skip("the recorded vectors are not available")
     vectors = json.loads(path.read_text())
@@ -336,9 +335,9 @@ def test_every_recorded_value_of_the_family(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_evaluation_equals_what_yaneuraou_printed(tmp_path: Path) -> None:
+def test_evaluation_equals_what_yaneuraou_printed(tmp_path: Path, data_folder: Path) -> None:
     """Every set of the recorded vectors, to the integer, by NumPy and by this machine's kernel."""
-    folder = Path(os.environ.get("LITESHOGI_DATA", "../shared/data")) / "nnue"
+    folder = data_folder / "nnue"
     if not folder.is_dir():
         pytest.skip("the recorded vectors are not at hand")
     vectors = json.loads((folder / "yaneuraou_eval_vectors.json").read_text())

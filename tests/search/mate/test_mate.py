@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import collections
 import json
-import os
 import random
 import threading
-from pathlib import Path
 
 import cshogi
 import numpy as np
@@ -165,10 +163,11 @@ def test_the_shortest_mates_of_random_games_are_the_shortest(solver):
 
 
 @pytest.mark.slow
-def test_the_shortest_mates_of_the_problems_are_the_shortest(solver):
-    if "LITESHOGI_DATA" not in os.environ:
-        pytest.skip("LITESHOGI_DATA names no directory with mate/mate_problems.jsonl")
-    problems = read_problems(Path(os.environ["LITESHOGI_DATA"]) / "mate" / "mate_problems.jsonl")
+def test_the_shortest_mates_of_the_problems_are_the_shortest(solver, data_folder):
+    path = data_folder / "mate" / "mate_problems.jsonl"
+    if not path.is_file():
+        pytest.skip(f"{path} is not there")
+    problems = read_problems(path)
     for problem in problems:
         result = solver.solve(problem.sfen, milliseconds=1000)
         assert (result.status is MateStatus.MATE) or problem.plies == 0

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 from itertools import pairwise
-from pathlib import Path
 from types import SimpleNamespace
 
 import cshogi
@@ -331,9 +329,9 @@ def test_two_hundred_thousand_positions_agree_with_cshogi(play_random, roots):
 
 
 @pytest.mark.slow
-def test_recorded_games_agree_with_cshogi():
-    """Compare every position of the recorded games in LITESHOGI_DATA, if that folder is set."""
-    path = Path(os.environ.get("LITESHOGI_DATA", "../shared/data")) / "games" / "games.jsonl.xz"
+def test_recorded_games_agree_with_cshogi(data_folder):
+    """Compare every position of the recorded games in the folder of `--data`."""
+    path = data_folder / "games" / "games.jsonl.xz"
     if not path.is_file():
         pytest.skip(f"{path} is not there")
     games, count = read_games(path, 100_000), 0

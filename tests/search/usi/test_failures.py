@@ -21,7 +21,7 @@ REFUSED = (
     ("position startpos moves hello", "is not a USI move"),
     ("position sfen 9/9 b - 1", "2 ranks instead of 9"),
     ("position", "SFEN"),
-    ("position sfen " + "9/" * 500, "too long"),
+    ("position sfen " + "9/" * 500, "characters"),
     ("position sfen 4k4/4R4/9/9/9/9/9/9/4K4 b - 1", "in check"),
 )
 

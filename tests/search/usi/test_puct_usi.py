@@ -290,7 +290,7 @@ def test_without_a_usable_model_the_verb_ends_in_one_line(fault: str, tmp_path: 
     assert done.stderr.count("\n") == 1
     expected = {
         "missing": "there is no such file",
-        "directory": f"a directory; if it is a training run, `liteshogi export {path} -o NET.onnx`",
+        "directory": "a directory",
         "text": "not an ONNX file",
         "names": "no output output_value",
     }

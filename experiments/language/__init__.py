@@ -1,0 +1,1 @@
+"""Texts for players in English and Japanese: one table per language."""

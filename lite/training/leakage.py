@@ -1,0 +1,86 @@
+"""A check that held-out positions are not also learnt from, whatever the formats of the files.
+
+Equal files are refused before a run. Games that were converted, merged or sampled into other files are found by their
+positions: hashes of held-out positions are compared with those of the first positions that are learnt from, which are
+drawn from all files. Positions of the opening are left out, as different games share them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from lite.records.decode import Batch
+from search.rules.shogi import EMPTY
+
+HELD_OUT_POSITIONS = 200_000
+"""Held-out positions that are hashed, at most."""
+COMPARED_POSITIONS = 500_000
+"""Positions learnt from that are compared, at most."""
+MOST_PIECES = 36
+"""Pieces on the board of a position that is compared, at most: 40 at the start."""
+LEAST_FOUND = 5
+LEAST_SHARE = 0.01
+"""A warning needs so many equal positions, and so large a share of the held-out positions."""
+_FACTORS = np.random.default_rng(0x5F0).integers(0, 1 << 64, 81 + 14, np.uint64, endpoint=False) | np.uint64(1)
+
+
+def position_hashes(batch: Batch) -> np.ndarray:
+    """Return a hash u8 of each position of a batch that is not of the opening, by its pieces and hands.
+
+    Both are as the mover sees them, so a position and its colours reversed have the same hash.
+    """
+    late = np.count_nonzero(batch.pieces != EMPTY, axis=1) <= MOST_PIECES
+    parts = np.concatenate((batch.pieces[late], batch.hands[late]), axis=1).astype(np.uint64)
+    parts = (parts + np.uint64(1)) * _FACTORS
+    # Without a mix a sum of products is linear, and exchanged pieces could cancel out.
+    parts ^= parts >> np.uint64(29)
+    return np.asarray((parts * np.uint64(0x9E3779B97F4A7C15)).sum(1, dtype=np.uint64))
+
+
+class LeakageCheck:
+    """Compares the first positions that a run learns from with its held-out positions."""
+
+    def __init__(self, held_out: Iterable[Batch], positions: int) -> None:
+        """`positions`: the number of positions in the data."""
+        known: list[np.ndarray] = []
+        read = 0
+        for batch in held_out:
+            known.append(position_hashes(batch))
+            read += len(batch)
+            if read >= HELD_OUT_POSITIONS:
+                break
+        self._known = np.unique(np.concatenate(known)) if known else np.zeros(0, np.uint64)
+        self._found: set[int] = set()
+        self._positions, self._compared = positions, 0
+        self.is_done = not len(self._known)
+        """Whether enough positions were compared."""
+
+    def add(self, batch: Batch) -> str:
+        """Compare the positions of a batch that is learnt from; return the `warning` after the last one, else ""."""
+        if self.is_done:
+            return ""
+        hashes = position_hashes(batch)
+        place = np.minimum(np.searchsorted(self._known, hashes), len(self._known) - 1)
+        self._found.update(hashes[self._known[place] == hashes].tolist())
+        self._compared += len(batch)
+        self.is_done = self._compared >= min(COMPARED_POSITIONS, self._positions)
+        return self.warning() if self.is_done else ""
+
+    @property
+    def share(self) -> float:
+        """Estimated share of held-out positions that are in the data, too; positions of openings are not counted."""
+        if not self._compared:
+            return 0.0
+        seen = min(1.0, self._compared / max(1, self._positions))
+        return min(1.0, len(self._found) / max(1, len(self._known)) / seen)
+
+    def warning(self) -> str:
+        """Return the line about held-out positions that are learnt from; empty if there are too few of them."""
+        if len(self._found) < LEAST_FOUND or self.share < LEAST_SHARE:
+            return ""
+        return (
+            f"warning: about {100 * self.share:.0f} % of the held-out positions beyond the opening are in the data, "
+            "too: held-out figures are too good; hold out other games"
+        )

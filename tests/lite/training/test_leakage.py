@@ -1,0 +1,69 @@
+"""Held-out positions that are learnt from are found, whatever the formats of the files."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from lite.datasets.convert import Conversion, convert
+from lite.records.reader import Reader, read_all
+from lite.training.bench import synthetic_batch
+from lite.training.leakage import MOST_PIECES, LeakageCheck, position_hashes
+from lite.training.train import train_value
+from search.rules.shogi import EMPTY
+
+
+def test_a_hash_is_that_of_pieces_and_hands():
+    batch = synthetic_batch(400)
+    hashes = position_hashes(batch)
+    late = (batch.pieces != EMPTY).sum(1) <= MOST_PIECES
+    assert len(hashes) == late.sum() == len(np.unique(hashes))
+    changed = synthetic_batch(400)
+    changed.pieces[:, [3, 4]] = changed.pieces[:, [4, 3]]
+    moved = (changed.pieces != batch.pieces).any(1)[late]
+    assert ((position_hashes(changed) == hashes) == ~moved).all()
+    changed = synthetic_batch(400)
+    changed.hands[:, 0] += 1
+    assert not (position_hashes(changed) == hashes).any()
+
+
+@pytest.mark.parametrize("part", [1, 2])
+def test_the_share_of_known_positions_is_estimated(part):
+    """From a part of the data."""
+    data, others = synthetic_batch(4000, 1), synthetic_batch(1000, 2)
+    held_out = [dataclasses.replace(data, **{n: getattr(data, n)[1000:2000] for n in ("pieces", "hands")}), others]
+    check = LeakageCheck(held_out, 4000)
+    order = np.random.default_rng(0).permutation(4000)[: 4000 // part]
+    assert not check.warning()
+    check.add(dataclasses.replace(data, **{name: getattr(data, name)[order] for name in ("pieces", "hands", "score")}))
+    assert check.share == pytest.approx(0.5, abs=0.03)
+    assert "warning: about 5" in check.warning() or "warning: about 4" in check.warning()
+    assert not LeakageCheck([], 100).add(data)
+
+
+def test_games_in_another_format_are_found(options, sample_games, tmp_path, capfd):
+    copy = tmp_path / "copy.psv"
+    convert(Conversion((sample_games,), copy))
+    run = options(copy, tmp_path / "run", valid=(sample_games,), batch_size=4096, epochs=2, max_steps=10)
+    train_value(run)
+    said = capfd.readouterr().err
+    assert said.count("of the held-out positions beyond the opening are in the data, too") == 1
+    train_value(dataclasses.replace(run, resume=True, max_steps=1))
+    assert "beyond the opening" not in capfd.readouterr().err
+
+
+def test_other_games_are_not_complained_about(options, records, held_out, tmp_path, capfd):
+    train_value(options(records, tmp_path / "run", valid=(held_out,), epochs=1))
+    assert "beyond the opening" not in capfd.readouterr().err
+
+
+def test_different_games_of_one_source_are_not_complained_about(sample_bytes, tmp_path):
+    first, second = tmp_path / "a.hcpe3", tmp_path / "b.hcpe3"
+    half = len(sample_bytes) // 2
+    first.write_bytes(b"".join(sample_bytes[:half]))
+    second.write_bytes(b"".join(sample_bytes[half:]))
+    data = read_all([first])
+    check = LeakageCheck(Reader((second,), 4096, shuffle=False), len(data))
+    assert not check.add(data)
