@@ -12,7 +12,7 @@ from experiments.analyse.annotated_kif import ENGINE, Judgement, write_kif
 from experiments.analyse.chosen import Chosen, choose, is_japanese
 from experiments.analyse.figures import figures
 from experiments.analyse.page import as_page
-from experiments.analyse.picture import draw_analysis
+from experiments.analyse.picture import draw_analysis, texts
 from experiments.analyse.result import AnalysedGame, AnalysedGames
 from experiments.analyse.searching import judge
 from experiments.drawing.fonts import can_be_drawn, japanese_fonts
@@ -134,9 +134,9 @@ def _check(one: Chosen, options: Analysing, words: Words) -> None:
 
 
 def _fonts(names: Iterable[str], words: Words) -> list[str]:
-    """Return the fonts of the pictures, with a warning if they lack characters of a player's name."""
+    """Return the fonts of the pictures, with a warning if they lack characters of a player's name or the language."""
     fonts = japanese_fonts()
-    if not all(can_be_drawn(name, fonts) for name in names):
+    if not all(can_be_drawn(name, fonts) for name in (*names, *texts(words))):
         print(words.no_font, file=sys.stderr)
     return fonts
 

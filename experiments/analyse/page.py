@@ -142,7 +142,7 @@ def _html(title: str, about: str, steps: Sequence[GameStep], words: Words) -> st
         for name, sign in (("first", "|◀"), ("back", "◀"), ("forward", "▶"), ("last", "▶|"), ("turn", words.flip))
     )
     body = f"""<header hidden><h1>{escape(title)}</h1><p>{about}</p></header>
-<main>
+<main hidden>
 <div>
 <div class="table"><div id="top"></div><div id="board"></div><div id="bottom"></div></div>
 <nav>{buttons}</nav>

@@ -33,7 +33,7 @@ def draw_analysis(figures: GameFigures, path: Path, fonts: Sequence[str], words:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    if not all(can_be_drawn(text, fonts) for text in _texts(words)):
+    if not all(can_be_drawn(text, fonts) for text in texts(words)):
         words = ENGLISH
     sides = side_names(figures, words)
     named = {"black": sides[0], "white": sides[1]}
@@ -79,7 +79,7 @@ def draw_analysis(figures: GameFigures, path: Path, fonts: Sequence[str], words:
         save_figure(figure, path)
 
 
-def _texts(words: Words) -> list[str]:
+def texts(words: Words) -> list[str]:
     """Return the texts of a language that the picture shows."""
     axes = (words.win_rate_axis, words.other_win_rate_axis, words.score_axis.replace("\n", ""), words.move_axis)
     return [*axes, words.until, *words.sides, *words.handicap_sides, *words.results.values(), *words.marks.values()]

@@ -1,1 +1,1 @@
-"""What a network sees in a position: the worth of each piece, its file and rank units, and the moves."""
+"""Explanation of a network's evaluation: contributions of pieces, file and rank units, values after moves."""

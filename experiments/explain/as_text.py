@@ -1,59 +1,77 @@
-"""An explained position for a reader at a terminal."""
+"""An explained position as text for a terminal."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from experiments.explain.explain import Explained
+from experiments.explain.explain import Difference, Explained, PieceFigures
+from experiments.explain.line_units import UnitsLeftOut
+from experiments.language.english import ENGLISH
+from experiments.language.words import Words
+from lite.notation.kif_writer import in_columns
 from search.evaluation.leave_one_out import draw_contributions
+from search.rules.shogi import BLACK
 
-MOVES_A_LINE = 6
+MOVES_PER_LINE = 6
 SHOWN_MOVES = 30
+"""Largest number of moves listed."""
 SHOWN_DIFFERENCES = 12
+"""Largest number of pieces listed on which two networks disagree."""
+_PIECE_COLUMNS = 28
 
 
-def as_text(explained: Explained) -> str:
-    """The value, the board with contributions, the moves, and the units if the network has some."""
-    figures = explained.figures
-    draw = f", draw {100 * figures['draw']:.1f} %" if "draw" in figures else ""
-    lines = [
-        f"{figures['net']}: {figures['sfen']}",
-        f"{figures['side_to_move']} to move: {figures['score_cp']:+d} cp, win rate "
-        f"{100 * figures['win_rate']:.1f} %{draw}; for black {figures['black_score_cp']:+d} cp",
-        "",
-        "What each piece contributes for black: the value with it less the value without it, cp",
-        *draw_contributions(explained.position, explained.men, explained.contributions),
-    ]
-    if not all(piece["possible"] for piece in figures["pieces"]):
-        named = [in_words(piece) for piece in figures["pieces"] if not piece["possible"]]
-        lines.append(f"(no game stands so without {', '.join(named)}: the side that has moved would be in check)")
-    moves = figures["moves"]
-    best = f"the best {SHOWN_MOVES} of {len(moves)}" if len(moves) > SHOWN_MOVES else f"all {len(moves)}"
-    lines += ["", f"Value after a move for the side that makes it, without a search, cp ({best} moves)"]
-    told = [f"{row['move']:5s} {row['score_cp']:+6d}" for row in moves[:SHOWN_MOVES]]
-    lines += ["   ".join(told[at : at + MOVES_A_LINE]) for at in range(0, len(told), MOVES_A_LINE)]
-    if units := figures["units"]:
-        lines += ["", "Units: each channel's activation, and what the line's channels contribute to the mover, cp"]
-        for kind in ("files", "ranks"):
-            for row in units[kind]:
-                seen = " ".join(f"{one:6.2f}" for one in row["activations"])
-                lines.append(f"{kind[:-1]} {row['name']} {seen} {row['contribution_cp']:+7d}")
-    else:
-        lines += ["", figures["units_left_out"]]
+def as_text(explained: Explained, words: Words = ENGLISH) -> str:
+    """Return the value, the board with contributions, the moves, and the units if the network has some."""
+    value = explained.value
+    draw = "" if value.draw is None else words.explain_draw.format(draw=f"{100 * value.draw:.1f}")
+    head = words.explain_head.format(
+        side=words.sides[explained.turn],
+        score=f"{value.score_cp:+d}",
+        rate=f"{100 * value.win_rate:.1f}",
+        draw=draw,
+        black=f"{explained.black_score_cp:+d}",
+    )
+    lines = [f"{explained.net}: {explained.sfen}", head, "", words.contributions, *_board(explained, words)]
+    impossible = [piece_text(piece, words) for piece in explained.pieces if not piece.possible]
+    if impossible:
+        lines.append(words.impossible.format(pieces=", ".join(impossible)))
+    count = len(explained.moves)
+    which = words.best_moves if count > SHOWN_MOVES else words.all_moves
+    lines += ["", words.moves_head.format(which=which.format(shown=SHOWN_MOVES, count=count))]
+    moves = [f"{row.move:5s} {row.score_cp:+6d}" for row in explained.moves[:SHOWN_MOVES]]
+    lines += ["   ".join(moves[at : at + MOVES_PER_LINE]) for at in range(0, len(moves), MOVES_PER_LINE)]
+    if isinstance(explained.units, UnitsLeftOut):
+        return "\n".join([*lines, "", words.no_units[explained.units.value]])
+    lines += ["", words.units_head]
+    for kind, units in (("files", explained.units.files), ("ranks", explained.units.ranks)):
+        for row in units:
+            activations = " ".join(f"{one:6.2f}" for one in row.activations)
+            lines.append(f"{words.units[kind].format(name=row.name)} {activations} {row.contribution_cp:+7d}")
     return "\n".join(lines)
 
 
-def difference_as_text(nets: tuple[str, str], rows: list[dict[str, Any]]) -> str:
-    """The pieces on which two networks disagree most."""
-    width = max(14, *(len(name) for name in nets))
-    head = "".join(f"{name:>{width + 2}s}" for name in nets)
-    lines = [f"{'contribution for black, cp':28s}{head}  difference"]
+def _board(explained: Explained, words: Words) -> list[str]:
+    """Return the lines of the board and of both hands."""
+    *board, black, white = draw_contributions(explained.position, explained.men, explained.contributions)
+    hands = []
+    for side, line in zip(words.sides, (black, white), strict=True):
+        pieces = line.split(": ", 1)[1]
+        hands.append(words.hand.format(side=side, pieces=words.nothing if pieces == "nothing" else pieces))
+    return [*board, *hands]
+
+
+def difference_as_text(networks: tuple[str, str], rows: Sequence[Difference], words: Words = ENGLISH) -> str:
+    """Return the pieces on which two networks disagree most."""
+    width = max(14, *(len(name) for name in networks))
+    head = "".join(f"{name:>{width + 2}s}" for name in networks)
+    lines = [f"{in_columns(words.difference_head, _PIECE_COLUMNS)}{head}  {words.difference}"]
     for row in rows[:SHOWN_DIFFERENCES]:
-        told = "".join(f"{one:+{width + 2}d}" for one in row["black_contributions_cp"])
-        lines.append(f"{in_words(row):28s}{told}{row['difference_cp']:+12d}")
+        contributions = "".join(f"{one:+{width + 2}d}" for one in row.black_contributions_cp)
+        lines.append(f"{in_columns(piece_text(row, words), _PIECE_COLUMNS)}{contributions}{row.difference_cp:+12d}")
     return "\n".join(lines)
 
 
-def in_words(piece: dict[str, Any]) -> str:
-    """`black R 2h`, or `white P in hand`."""
-    return f"{piece['colour']} {piece['piece']} {piece['square'] or 'in hand'}"
+def piece_text(piece: PieceFigures | Difference, words: Words = ENGLISH) -> str:
+    """Return a piece with its side and place: `black R 2h`, `white P in hand`."""
+    side = words.sides[BLACK if piece.colour == "black" else 1 - BLACK]
+    return f"{side} {piece.piece} {piece.square or words.in_hand}"

@@ -1,19 +1,21 @@
-"""What a network says of a position and why: its value, each piece's part in it, and the value after each move.
+"""Explain a network's evaluation of a position: its value, each piece's contribution, and the value after each move.
 
-Centipawns are the mover's, but for what is named after Black. A contribution is what `leave_one_out` says: the value of
-the position with a piece less the value without it.
+Centipawns are those of the side to move, except in fields named after Black. A piece's contribution is the value of the
+position with the piece minus the value without it (see `leave_one_out`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from experiments.explain.line_units import line_units
+from experiments.explain.line_units import LineUnits, UnitsLeftOut, line_units
+from experiments.language.english import ENGLISH
 from experiments.network_kinds.kind import Kind, kind_of
-from experiments.network_kinds.position_values import Valuer, empty_views, load_valuer
+from experiments.network_kinds.position_values import PositionValue, Valuer, empty_views, load_valuer
 from search.evaluation.leave_one_out import Man, black_contributions, leave_one_out
 from search.evaluation.static_evaluation import set_game_with_kings
 from search.rules.movegen import list_moves
@@ -25,56 +27,133 @@ from search.rules.view import view_position
 SIDES = ("black", "white")
 
 
+@dataclass(frozen=True)
+class PieceFigures:
+    """Contribution of one piece, or of one of the pieces of a kind in hand."""
+
+    piece: str
+    """Letters of the kind as in an SFEN of Black: `R`, `+P`."""
+    colour: str
+    """`black` or `white`."""
+    square: str | None
+    """Square in USI notation; None for a piece in hand."""
+    held: int
+    """Pieces of the kind in the hand; 0 for a piece on the board."""
+    contribution_cp: int
+    """Contribution for the side to move."""
+    black_contribution_cp: int
+    """Contribution for Black."""
+    possible: bool
+    """Whether the position is legal without the piece."""
+
+
+@dataclass(frozen=True)
+class MoveValue:
+    """Static value after a legal move, for the side that makes it."""
+
+    move: str
+    """The move in USI notation."""
+    score_cp: int
+    win_rate: float
+
+
 @dataclass(frozen=True, eq=False)
 class Explained:
-    """A position, its men but the kings, and the figures of one network."""
+    """A position, and the figures of one network."""
 
     position: np.void
     men: tuple[Man, ...]
-    contributions: list[int]
-    """Of each man, in centipawns of Black's."""
-    figures: dict[str, Any]
-    """As `liteshogi explain --json` prints them."""
+    """All pieces except the kings, in the order of `pieces`."""
+    net: str
+    """The network as it was named."""
+    sfen: str
+    turn: int
+    value: PositionValue
+    pieces: tuple[PieceFigures, ...]
+    moves: tuple[MoveValue, ...]
+    """Legal moves, the best first."""
+    units: LineUnits | UnitsLeftOut
+    """Units of files and ranks, or the reason why there are none."""
+
+    @property
+    def black_score_cp(self) -> int:
+        """Return the value for Black in centipawns."""
+        return self.value.score_cp if self.turn == BLACK else -self.value.score_cp
+
+    @property
+    def contributions(self) -> list[int]:
+        """Return each piece's contribution for Black in centipawns."""
+        return [piece.black_contribution_cp for piece in self.pieces]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the object that `explain` prints as JSON."""
+        if isinstance(self.units, UnitsLeftOut):
+            units: dict[str, Any] = {"units": None, "units_left_out": ENGLISH.no_units[self.units.value]}
+        else:
+            units = {"units": asdict(self.units)}
+        return {
+            "net": self.net,
+            "sfen": self.sfen,
+            "side_to_move": SIDES[self.turn],
+            **self.value.as_json(),
+            "black_score_cp": self.black_score_cp,
+            "pieces": [asdict(piece) for piece in self.pieces],
+            "moves": [asdict(move) for move in self.moves],
+            **units,
+        }
 
 
-def explain(net: str, sfen: str) -> Explained:
-    """What a network of any kind says of a position (`startpos` or an SFEN, and perhaps `moves ...`), and why.
+@dataclass(frozen=True)
+class Difference:
+    """A piece's contributions by two networks."""
 
-    Raises OSError or ValueError in words.
+    piece: str
+    """Letters of the kind as in an SFEN of Black: `R`, `+P`."""
+    colour: str
+    """`black` or `white`."""
+    square: str | None
+    """Square in USI notation; None for a piece in hand."""
+    held: int
+    """Pieces of the kind in the hand; 0 for a piece on the board."""
+    black_contributions_cp: tuple[int, int]
+    """Contributions for Black by the first and the second network."""
+    difference_cp: int
+    """The second contribution minus the first."""
+
+
+def explain(network_path: str, sfen: str) -> Explained:
+    """Explain a network's evaluation of a position.
+
+    network_path: a network of any kind. sfen: `startpos` or an SFEN, optionally with `moves ...`. Raises OSError or
+    ValueError.
     """
     pos = new_position()
     set_game_with_kings(pos, sfen)
-    valuer, turn = load_valuer(net), int(pos["turn"])
+    valuer, turn = load_valuer(network_path), int(pos["turn"])
     left = leave_one_out(pos)
     values = valuer(left.pieces, left.hands, left.in_check)
-    worth = black_contributions([value.score_cp for value in values], turn)
+    contributions = black_contributions([value.score_cp for value in values], turn)
     sign = 1 if turn == BLACK else -1
-    figures: dict[str, Any] = {"net": net, "sfen": get_sfen(pos), "side_to_move": SIDES[turn]} | values[0].as_json()
-    figures["black_score_cp"] = sign * values[0].score_cp
-    figures["pieces"] = [
-        {
-            "piece": KIND_LETTERS[man.piece % KINDS],
-            "colour": SIDES[man.piece // KINDS],
-            "square": None if man.square is None else square_to_usi(man.square),
-            "held": man.held,
-            "contribution_cp": sign * black_cp,
-            "black_contribution_cp": black_cp,
-            "possible": bool(possible),
-        }
-        for man, black_cp, possible in zip(left.men, worth, left.possible[1:], strict=True)
-    ]
-    figures["moves"] = _moves(valuer, pos)
-    if kind_of(net) is Kind.VALUE:
-        figures["units"], reason = line_units(net, left, turn)
-    else:
-        figures["units"], reason = None, "file and rank units are seen in a trained lite network alone: give its run"
-    if reason:
-        figures["units_left_out"] = reason
-    return Explained(pos, left.men, worth, figures)
+    pieces = tuple(
+        PieceFigures(
+            piece=KIND_LETTERS[man.piece % KINDS],
+            colour=SIDES[man.piece // KINDS],
+            square=None if man.square is None else square_to_usi(man.square),
+            held=man.held,
+            contribution_cp=sign * black_cp,
+            black_contribution_cp=black_cp,
+            possible=bool(possible),
+        )
+        for man, black_cp, possible in zip(left.men, contributions, left.possible[1:], strict=True)
+    )
+    trained = kind_of(network_path) is Kind.VALUE
+    units = line_units(network_path, left, turn) if trained else UnitsLeftOut.NOT_TRAINED
+    moves = tuple(_move_values(valuer, pos))
+    return Explained(pos, left.men, network_path, get_sfen(pos), turn, values[0], pieces, moves, units)
 
 
-def _moves(valuer: Valuer, pos: np.void) -> list[dict[str, Any]]:
-    """The static value after each legal move, by the side that makes it, best first."""
+def _move_values(valuer: Valuer, pos: np.void) -> list[MoveValue]:
+    """Return the static value after each legal move, the best first."""
     moves = list_moves(pos)
     if not moves:
         return []
@@ -84,23 +163,28 @@ def _moves(valuer: Valuer, pos: np.void) -> list[dict[str, Any]]:
         view_position(pos, *arrays, np.int64(number))
         undo_move(pos, np.int64(move))
     rows = [
-        {"move": move_to_usi(move), "score_cp": -value.score_cp, "win_rate": 1 - value.win_rate}
+        MoveValue(move_to_usi(move), -value.score_cp, 1 - value.win_rate)
         for move, value in zip(moves, valuer(*arrays), strict=True)
     ]
-    return sorted(rows, key=lambda row: -row["win_rate"])
+    return sorted(rows, key=lambda row: -row.win_rate)
 
 
-def compare(one: Explained, other: Explained) -> list[dict[str, Any]]:
-    """The men of a position that two networks have explained, those first whose contributions differ most.
-
-    Black's centipawns: {piece, colour, square, held, contributions [2], difference, of the second less the first}.
-    """
+def compare(one: Explained, other: Explained) -> list[Difference]:
+    """Return the pieces of a position that two networks explain, those first whose contributions differ most."""
     rows = [
-        {name: mine[name] for name in ("piece", "colour", "square", "held")}
-        | {
-            "black_contributions_cp": [mine["black_contribution_cp"], theirs["black_contribution_cp"]],
-            "difference_cp": theirs["black_contribution_cp"] - mine["black_contribution_cp"],
-        }
-        for mine, theirs in zip(one.figures["pieces"], other.figures["pieces"], strict=True)
+        Difference(
+            mine.piece,
+            mine.colour,
+            mine.square,
+            mine.held,
+            (mine.black_contribution_cp, theirs.black_contribution_cp),
+            theirs.black_contribution_cp - mine.black_contribution_cp,
+        )
+        for mine, theirs in zip(one.pieces, other.pieces, strict=True)
     ]
-    return sorted(rows, key=lambda row: -abs(row["difference_cp"]))
+    return sorted(rows, key=lambda row: -abs(row.difference_cp))
+
+
+def differences_as_json(explained: Sequence[Explained], rows: Sequence[Difference]) -> dict[str, Any]:
+    """Return the object that `explain` prints as JSON for two networks."""
+    return {"nets": [one.as_json() for one in explained], "differences": [asdict(row) for row in rows]}

@@ -1,12 +1,14 @@
-"""What the file and rank units of a lite network see: its first layer has C of them for each file and for each rank.
+"""File and rank units of a lite network on a position.
 
-A unit of a file is one channel of the convolution along the ranks, on that file's nine squares and the hands; of a rank
-likewise. Folded, they are lanes among others: only the trained network says which is which.
+The network's first layer has C units for each file and C for each rank. A unit of a file is one channel of the
+convolution along the ranks, on that file's nine squares and the hands; a unit of a rank is one channel along the files.
+Only the trained network shows which unit belongs to which line: folded, they are lanes among others.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -17,29 +19,58 @@ from search.score import CP_PER_LOGIT
 LINES = 9
 
 
-def line_units(net: str, left: LeftOut, turn: int) -> tuple[dict[str, Any] | None, str]:
-    """The units of a trained network on a position (row 0 of `left`): {files, ranks}, or None and why there are none.
+@dataclass(frozen=True)
+class LineFigures:
+    """The units of one file or rank, in Black's coordinates."""
 
-    Each line in Black's coordinates: {name, activations, contribution_cp}. activations: of its C channels (of a dual
-    activation the clipped ones, then the squared), the mover's view, then that of the other side where the network has
-    two. contribution_cp: the mover's value less the value with all of the line's units silent (0). Raises OSError or
-    ValueError as `load_model`.
+    name: str
+    """`1` to `9` for a file, `a` to `i` for a rank."""
+    activations: tuple[float, ...]
+    """Activation of each of the C channels: the mover's view, then the opponent's view if the network has two. A dual
+    activation has the clipped values, then the squared ones."""
+    contribution_cp: int
+    """The mover's value minus the value with all units of the line set to 0."""
+
+
+@dataclass(frozen=True)
+class LineUnits:
+    """The units of all files and ranks."""
+
+    ranks: tuple[LineFigures, ...]
+    files: tuple[LineFigures, ...]
+
+
+class UnitsLeftOut(Enum):
+    """Reason why a network has no units to show."""
+
+    NOT_TRAINED = "not trained"
+    """The file is not a trained value network."""
+    NONE = "none"
+    """The network has no units of lines."""
+    MIRRORED = "mirrored"
+    """The network mirrors the board by the king's wing, so a unit has no fixed file."""
+
+
+def line_units(network_path: str, left: LeftOut, turn: int) -> LineUnits | UnitsLeftOut:
+    """Return the units of a trained network on a position (row 0 of `left`), or the reason why it has none.
+
+    turn: the side to move. Raises OSError or ValueError like `load_model`.
     """
     from export.folded import fold
     from export.positions import Sample
     from lite.networks.lite_value import LiteValueNetwork
     from lite.training.checkpoint import load_model
 
-    model, training = load_model(net)
+    model, training = load_model(network_path)
     if not isinstance(model, LiteValueNetwork) or model.layout != "board":
-        return None, "the network has no units of files and ranks"
+        return UnitsLeftOut.NONE
     if model.kings.mirrored:
-        return None, "the network's units of files are of one wing or the other, by where the king stands"
+        return UnitsLeftOut.MIRRORED
     scale = float(training.get("cp_per_logit", CP_PER_LOGIT))
     folded = fold(model)
-    position = Sample(left.pieces[:1], left.hands[:1], left.in_check[:1], None, net)
+    position = Sample(left.pieces[:1], left.hands[:1], left.in_check[:1], None, network_path)
     first, bucket = folded.activations(position)[0], folded.buckets_of(position)
-    # In the order of the outputs: view, part, ranks before files, channel, line; then lines as Black counts them.
+    # Outputs are in the order view, part, axis (ranks first), channel, line. Reverse lines to Black's coordinates.
     shape = (model.perspectives, model.activates.parts, len(model.directions), model.channels, LINES)
     units = first.reshape(shape).copy()
     whites_view = slice(0, 1) if turn == WHITE else slice(1, 2)
@@ -52,14 +83,15 @@ def line_units(net: str, left: LeftOut, turn: int) -> tuple[dict[str, Any] | Non
     (value,) = folded.activations_from(first, bucket)[-1][:, 0]
     silenced, bucket = silenced.reshape(2 * LINES, -1), np.repeat(bucket, 2 * LINES)
     without = folded.activations_from(silenced, bucket)[-1][:, 0].reshape(2, LINES)
-    lines: dict[str, list[dict[str, Any]]] = {}
-    for axis, (kind, names) in enumerate((("ranks", "abcdefghi"), ("files", "123456789"))):
-        lines[kind] = [
-            {
-                "name": name,
-                "activations": [round(one, 4) for one in units[:, :, axis, :, line].ravel().tolist()],
-                "contribution_cp": round(float(value - without[axis, line]) * scale),
-            }
+    ranks, files = (
+        tuple(
+            LineFigures(
+                name,
+                tuple(round(one, 4) for one in units[:, :, axis, :, line].ravel().tolist()),
+                round(float(value - without[axis, line]) * scale),
+            )
             for line, name in enumerate(names)
-        ]
-    return lines, ""
+        )
+        for axis, names in enumerate(("abcdefghi", "123456789"))
+    )
+    return LineUnits(ranks, files)

@@ -52,7 +52,7 @@ JAPANESE = Words(
     progress_game="{count}局中 {number}局目: {place}",
     stopped="全{positions}局面のうち{done}局面で中断しました",
     stopped_writing="全{positions}局面のうち{done}局面で中断しました。解析済みの分を書き出します",
-    no_font="日本語フォントがないため、図では対局者名の代わりに Black と White を表示します。"
+    no_font="日本語フォントがないため、図は英語になり、対局者名の代わりに Black と White を表示します。"
     "フォントを入れてください（Debian、Ubuntu: apt install fonts-noto-cjk）",
     summary_header="        手数   最善手数   平均損失",
     worst_move="{ply}手目 {move} 勝率損失 {loss} %（{mark}）　最善手 {best}",

@@ -130,9 +130,9 @@ class Data:
         return self.way.sources
 
 
-def read_data(name: str, entry: Mapping[str, Any], place: str) -> Data:
-    """Return a set as its entry describes it. Raises ValueError that begins with `place` and names the set."""
-    place = f"{place}: data {name[:40]!r}"
+def read_data(name: str, entry: Mapping[str, Any]) -> Data:
+    """Return a set as its entry describes it. Raises ValueError that names the set."""
+    place = f"data {name[:40]!r}"
     ways = [way for way in _WAYS if way in entry]
     if len(ways) != 1:
         raise ValueError(f"{place}: needs exactly one of {', '.join(_WAYS)}")
@@ -164,7 +164,7 @@ _WAYS: dict[str, Callable[[dict[str, Any], str], Cut | Tree | Searched | Made]] 
 }
 
 
-def refuse_circles(sets: Mapping[str, Data], place: str) -> None:
+def refuse_circles(sets: Mapping[str, Data]) -> None:
     """Raise ValueError for a set that is made of itself, directly or by way of others."""
     for name, data in sets.items():
         reached: set[str] = set()
@@ -176,7 +176,7 @@ def refuse_circles(sets: Mapping[str, Data], place: str) -> None:
                 waiting += sets[source].sources if source in sets else ()
         if name in reached:
             by = quoted(", ".join(data.sources), 200)
-            raise ValueError(f"{place}: data {name[:40]!r}: is made of itself, by way of {by}")
+            raise ValueError(f"data {name[:40]!r}: is made of itself, by way of {by}")
 
 
 def choose_positions(files: Sequence[Path], positions: int, output: Path) -> int:

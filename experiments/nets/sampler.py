@@ -128,7 +128,7 @@ class Sampler:
                 chosen[name] = trial.suggest_int(key, low, high, step=int(choices.step or 1), log=choices.log)
             else:
                 chosen[name] = trial.suggest_float(key, choices.low, choices.high, step=choices.step, log=choices.log)
-        return self._plan.point(chosen)
+        return self._plan.made(chosen)
 
 
 def _as_texts(choices: Iterable[Any]) -> list[str]:

@@ -33,7 +33,7 @@ ABOUT_EFFECTS = (
 
 def rows_in(plan: Plan, rows: Sequence[Row], name: str) -> list[Row]:
     """Return the networks that a table of the plan shows."""
-    table = plan.tables[name]
+    table = plan.table[name]
     if table.form == "games":
         return sorted((row for row in rows if row.elo_error is not None), key=lambda row: row.net.tested.d1_rmse or 0.0)
     return [row for row in rows if row.point and (row.point.tables is None or name in row.point.tables)]
@@ -41,25 +41,25 @@ def rows_in(plan: Plan, rows: Sequence[Row], name: str) -> list[Row]:
 
 def table_as_markdown(plan: Plan, rows: Sequence[Row], name: str) -> str:
     """Return a table of the plan; empty where none of its networks is done."""
-    table, found = plan.tables[name], rows_in(plan, rows, name)
+    table, found = plan.table[name], rows_in(plan, rows, name)
     if not found:
         return ""
     if table.form == "seeds":
         return seeds_as_markdown(found)
-    return nets_as_markdown(found, table_columns(plan.measures.kinds if table.form == "kinds" else {}))
+    return nets_as_markdown(found, table_columns(plan.measure.kinds if table.form == "kinds" else {}))
 
 
 def summary(plan: Plan, results: Results) -> str:
     """Return the page as Markdown."""
     rows = rows_of(plan, results)
     sections: list[tuple[str, str, str]] = []
-    for name, table in plan.tables.items():
+    for name, table in plan.table.items():
         about = ABOUT_SEEDS if table.form == "seeds" else ABOUT_NETS
         sections.append((table.title or name, about, table_as_markdown(plan, rows, name)))
     sections.append(("All networks", ABOUT_NETS, nets_as_markdown(by_cost(list(rows)), ALL)))
     if list(best_within(rows)):
         sections.append(("Best network per evaluation time", ABOUT_BUDGETS, budgets_as_markdown(rows)))
-    if not plan.given and (pairs := pairs_of([row.net for row in rows])):
+    if not plan.point and (pairs := pairs_of([row.net for row in rows])):
         sections.append(("Effect of one option", ABOUT_EFFECTS, effects_as_markdown(pairs)))
     failed = "".join(f"- {one.label}, seed {one.seed}: {one.why}\n" for one in failures(results))
     sections.append(("Failed", "", failed))
@@ -80,8 +80,8 @@ def fill_page(page: Path, plan: Plan, results: Results) -> None:
     if not marked:
         raise ValueError(f"{page}: has no mark for a table; put `<!-- table NAME -->` and `<!-- end -->` for one")
     for name in marked:
-        if name not in plan.tables:
-            raise ValueError(f"{page}: table {name}: the plan has {', '.join(plan.tables) or 'none'}")
+        if name not in plan.table:
+            raise ValueError(f"{page}: table {name}: the plan has {', '.join(plan.table) or 'none'}")
     filled = _MARKED.sub(
         lambda mark: f"<!-- table {mark[1]} -->\n{table_as_markdown(plan, rows, mark[1])}<!-- end -->", text
     )

@@ -89,7 +89,7 @@ class Place:
 
 def place_of(plan: Plan, folder: Path) -> Place:
     """Return where a plan's files lie."""
-    return Place(folder, frozenset(plan.data))
+    return Place(folder, frozenset(plan.sets))
 
 
 @dataclass(frozen=True)

@@ -53,15 +53,15 @@ def nets_section(runs: Sequence[Run]) -> Section:
         if not rows:
             raise ValueError(f"{run.path}: no network of this sweep is done yet; wait for the first, or leave it out")
         charts += _over_cost(run.name, by_cost(rows))
-        for name in plan.tables:
+        for name in plan.table:
             charts += _of_table(run.name, plan, name, rows_in(plan, rows, name))
             if text := table_as_markdown(plan, rows, name):
-                title = f"{run.name}: {plan.tables[name].title or name}"
+                title = f"{run.name}: {plan.table[name].title or name}"
                 tables += [Table.of_markdown(part, title) for part in text.split("\n\n") if part]
         if list(best_within(rows)):
             tables.append(Table.of_markdown(budgets_as_markdown(rows), f"{run.name}: best network per evaluation time"))
         tables.append(Table.of_markdown(nets_as_markdown(by_cost(rows), ALL), f"{run.name}: all networks"))
-        if not plan.given and (pairs := pairs_of([row.net for row in rows])):
+        if not plan.point and (pairs := pairs_of([row.net for row in rows])):
             charts.append(_effects(run.name, pairs, _kinds(rows)))
             tables.append(Table.of_markdown(effects_as_markdown(pairs), f"{run.name}: effect of one option"))
     return Section("Networks", ABOUT, charts, tables, [origin_of(run) for run in runs])
@@ -86,7 +86,7 @@ def _over_cost(run: str, rows: Sequence[Net]) -> Iterator[Chart]:
 
 def _of_table(run: str, plan: Plan, name: str, rows: Sequence[Net]) -> Iterator[Chart]:
     """Yield the charts of a table with two networks or more."""
-    table = plan.tables[name]
+    table = plan.table[name]
     title = f"{run}: {table.title or name}"
     if len(rows) < 2:
         return

@@ -10,7 +10,8 @@ from typing import Annotated
 import tyro
 
 from experiments.explain.as_text import as_text, difference_as_text
-from experiments.explain.explain import compare, explain
+from experiments.explain.explain import compare, differences_as_json, explain
+from experiments.language.choose import Language, words_for
 from liteshogi.commands.arguments import Json, Overwrite
 from search.system.files import check_output
 from search.system.options import OptionError
@@ -29,6 +30,8 @@ class Command:
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """Picture to write, .svg or .png: the board coloured by contribution, one board per network."""
     overwrite: Overwrite = False
+    language: Language = "auto"
+    """Language of text and picture: ja, en, or auto. auto is Japanese if the system's locale is Japanese."""
     json: Json = False
 
     def run(self) -> None:
@@ -37,17 +40,16 @@ class Command:
         if self.output is not None:
             check_output(self.output, (".svg", ".png"), self.overwrite)
         found = [explain(net, self.sfen) for net in self.compare or (self.net or "default",)]
+        words = words_for(self.language)
         differences = compare(*found) if self.compare else None
         if self.output is not None:
             from experiments.explain.picture import draw_contributions
 
-            draw_contributions(found, self.output)
+            draw_contributions(found, self.output, words)
         if self.json:
-            figures = found[0].figures
-            if differences is not None:
-                figures = {"nets": [one.figures for one in found], "differences": differences}
+            figures = found[0].as_json() if differences is None else differences_as_json(found, differences)
             print(json.dumps(figures))
             return
-        print("\n\n".join(as_text(one) for one in found))
+        print("\n\n".join(as_text(one, words) for one in found))
         if differences is not None and self.compare:
-            print("\n" + difference_as_text(self.compare, differences))
+            print("\n" + difference_as_text(self.compare, differences, words))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,18 +43,13 @@ class Command:
     threads: int = 1
     """Number of cores to use."""
     yardstick: tuple[Path, ...] = ()
-    """Also measure d1-RMSE of a folded network: the error of its win rate after one ply and quiescence against long
-    searches. These records hold the scores of long searches, as `liteshogi yardstick` makes them."""
+    """Records with the scores of long searches, as `liteshogi yardstick` makes them. With them d1-RMSE is measured,
+    too: the error of the win rate after one ply and quiescence against those searches. A trained network is folded for
+    it, with the default options."""
     json: Json = False
 
     def run(self) -> None:
-        d1 = None
-        if self.yardstick:
-            if (kind := kind_of(self.net)) is not Kind.FOLDED:
-                raise UnplayableNetwork(self.net, kind)
-            from experiments.labels.yardstick import measure_d1
-
-            d1 = measure_d1(self.net, self.yardstick)
+        d1 = distance(self.net, self.yardstick) if self.yardstick else None
         report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads)
         if self.json:
             print(json.dumps(report.as_json() | ({} if d1 is None else d1.figures())))
@@ -61,6 +57,23 @@ class Command:
         print(as_text(report, d1))
         for line in left_out(report, d1):
             print(line, file=sys.stderr)
+
+
+def distance(net: str, yardstick: Sequence[Path]) -> D1:
+    """Return d1-RMSE of a folded network, or of a trained one, which is folded into a temporary file for it."""
+    from experiments.labels.yardstick import measure_d1
+
+    kind = kind_of(net)
+    if kind is Kind.FOLDED:
+        return measure_d1(net, yardstick)
+    if kind is not Kind.VALUE:
+        raise UnplayableNetwork(net, kind)
+    from export.fold import fold_file
+
+    with tempfile.TemporaryDirectory() as folder:
+        folded = Path(folder) / "network.safetensors"
+        fold_file(net, folded)
+        return measure_d1(str(folded), yardstick)
 
 
 def as_text(report: Report, d1: D1 | None = None) -> str:

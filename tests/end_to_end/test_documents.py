@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.nets.plan import read_plan
+from experiments.nets.plan_file import read_plan
 from liteshogi import __main__ as front_door
 from liteshogi.verbs import VERBS, correction
 from tests.end_to_end.documents import DOCUMENTS, PROGRAM, ROOT, blocks_of, named

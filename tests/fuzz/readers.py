@@ -173,7 +173,7 @@ def read_configuration(path: Path) -> object:
 
 
 def read_plan(path: Path) -> object:
-    from experiments.nets.plan import read_plan
+    from experiments.nets.plan_file import read_plan
 
     plan = read_plan(path)
     return plan.search, [point.name for point, _ in zip(plan.grid(), range(20), strict=False)]

@@ -1,6 +1,7 @@
 // Step through an analysed game: a board (shogiground), the moves, the win rate, the bad moves, and the lines of each position.
 await document.fonts.load('1rem "Shogi Notation"');
-document.querySelector("header").hidden = false; // shown only now: Chromium keeps the empty frames that it draws for kanji before their font is loaded
+// Chromium keeps the empty frames that it draws for kanji before their font is loaded: show all texts only now.
+document.querySelectorAll("header, main").forEach((part) => (part.hidden = false));
 const { steps: positions, words } = JSON.parse(document.getElementById("game").textContent);
 const byId = (id) => document.getElementById(id);
 const made = (name, text, classes = "") => {
@@ -19,7 +20,7 @@ const ground = Shogiground(
     scaleDownPieces: false,
     coordinates: { files: "numeric", ranks: "japanese" },
     drawable: { enabled: false, visible: true },
-    animation: { duration: 150 },
+    animation: { duration: 150, enabled: !matchMedia("(prefers-reduced-motion: reduce)").matches },
   },
   { board: byId("board"), hands: { top: byId("top"), bottom: byId("bottom") } },
 );

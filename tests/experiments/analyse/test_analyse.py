@@ -1,4 +1,4 @@
-"""The verb `analyse`: its KIF is read back by cshogi and here, its figures add up, Ctrl-C keeps what is done."""
+"""The verb `analyse`: cshogi reads its KIF back, its figures are right, Ctrl-C keeps the completed part."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -27,15 +27,18 @@ from experiments.analyse.annotated_kif import (
     without_analysis,
     write_kif,
 )
+from experiments.analyse.as_text import as_text
 from experiments.analyse.chosen import choose
 from experiments.analyse.figures import figures
 from experiments.analyse.picture import draw_analysis
+from experiments.analyse.result import AnalysedGame, AnalysedGames
 from experiments.drawing.fonts import NOTATION, can_be_drawn, japanese_fonts
+from experiments.language.english import ENGLISH
+from experiments.language.japanese import JAPANESE
 from lite.notation.game import UNFINISHED, Game
 from lite.notation.games import read_games
 from lite.notation.ki2 import read_ki2
 from liteshogi.commands.analyse import Command as Analyse
-from liteshogi.commands.analyse import as_text
 from search.rules.sfen import move_to_usi
 from search.score import MATE
 
@@ -78,7 +81,7 @@ def invented(game: Game, seed: int, others: int = 0) -> list[Judgement]:
 def annotated(game: Game, judgements: list[Judgement]) -> str:
     report = figures(game, judgements)
     every = [*judgements, *[None] * (len(game.moves) + 1 - len(judgements))]
-    return write_kif(game, every, [move["loss"] for move in report["moves"]])
+    return write_kif(game, every, [move.loss for move in report.moves])
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -301,13 +304,16 @@ def test_a_declaration_that_was_the_best_move_is_named(tmp_path, capsys):
     found = [declared, Judgement(0, 0.5, 9, 99, ()), declared]
     assert "*【大悪手】 最善は 入玉宣言\n" in annotated(game, found)
     report = figures(game, found)
-    assert [(row["best"], row["best_name"]) for row in report["moves"]] == [
+    assert [(row.best, row.best_name) for row in report.moves] == [
         ("win", "入玉宣言"),
         (None, None),
         ("win", "入玉宣言"),
     ]
-    told = as_text({"games": [report | {"kif": "", "page": "", "picture": ""}], "skipped": [], "refused": []})
-    assert "1 ▲１二玉       lost 50.0 % (blunder); best was declaration\n" in told
+    one = AnalysedGame(report, output, output, output, ENGLISH)
+    text = as_text(AnalysedGames((one,), (), (), False), ENGLISH)
+    assert "1 ▲１二玉       lost 50.0 % (blunder); best was declaration\n" in text
+    text = as_text(AnalysedGames((replace(one, words=JAPANESE),), (), (), False), JAPANESE)
+    assert "1手目 ▲１二玉       勝率損失 50.0 %（大悪手）　最善手 入玉宣言\n" in text
 
 
 def test_unfinished_games_are_read_only_where_asked_for(tmp_path):
@@ -324,13 +330,13 @@ def test_what_a_move_gave_away():
     rates = [0.5, 0.55, 0.9, 0.6, 0.6]
     judgements = [Judgement(0, rate, 1, 1, (move_to_usi(int(game.moves[2])),)) for rate in rates]
     report = figures(game, judgements)
-    assert not report["complete"]
-    rows = report["moves"][:4]
-    assert [row["side"] for row in rows] == ["black", "white", "black", "white"]
+    assert not report.complete
+    rows = report.moves[:4]
+    assert [row.side for row in rows] == ["black", "white", "black", "white"]
     # Black's win rate rises by black's move, by white's bad one, and falls where black played what was best.
-    assert [row["loss"] for row in rows] == [0.0, 0.35, 0.0, 0.0]
-    assert [row["mark"] for row in rows] == [None, "mistake", None, None]
-    assert report["white"] == {
+    assert [row.loss for row in rows] == [0.0, 0.35, 0.0, 0.0]
+    assert [row.mark for row in rows] == [None, "mistake", None, None]
+    assert asdict(report.white) == {
         "moves": 2,
         "as_the_best": 0,
         "mean_loss": 0.175,
@@ -339,7 +345,7 @@ def test_what_a_move_gave_away():
         "doubtful": 0,
         "slack": 0,
     }
-    assert report["moves"][4]["loss"] is None
+    assert report.moves[4].loss is None
     assert [mark_of(loss) for loss in (0.04, 0.05, 0.1, 0.2, 0.5)] == ["", "緩手", "疑問手", "悪手", "大悪手"]
     assert [situation(score) for score in (199, 200, -400, 600, -1500)] == [
         "互角",
@@ -348,6 +354,46 @@ def test_what_a_move_gave_away():
         "先手優勢",
         "後手勝勢",
     ]
+
+
+def test_a_move_among_the_lines_is_compared_within_its_search():
+    """The next position's search, which sees more, must not contradict the order of the lines."""
+    game = find_game(DATA / "games.usi", 1)
+    first, second = (move_to_usi(int(game.moves[ply])) for ply in range(2))
+    other = Judgement(16, 0.49, 8, 99, (first,))
+    judgements = [
+        Judgement(20, 0.5, 8, 99, ("2g2f",), (other,)),
+        Judgement(-60, 0.44, 8, 99, ("1c1d",), (Judgement(-30, 0.46, 8, 99, ("9c9d",)),)),
+    ]
+    row = figures(game, judgements).moves[0]
+    assert first != "2g2f"
+    assert (row.loss, row.mark, row.compared, row.win_rate) == (0.01, None, "lines", 0.44)
+    deeper = Judgement(-60, 0.44, 9, 99, ("1c1d",))
+    row = figures(game, [replace(judgements[0], others=()), deeper]).moves[0]
+    assert (row.loss, row.mark, row.compared) == (0.06, "slack", "next")
+    assert second not in ("1c1d", "9c9d")
+    # A deeper search whose lines lack the move proves that it is worse than the last of them.
+    shallow = Judgement(0, 0.43, 2, 9, ())
+    judgements = [judgements[0], replace(judgements[1], win_rate=0.36), shallow]
+    row = figures(game, judgements).moves[1]
+    assert (row.loss, row.compared) == (0.1, "bound")
+    assert figures(game, [*judgements[:2], replace(shallow, depth=7)]).moves[1].compared == "next"
+
+
+def test_a_game_alone_is_analysed_by_the_default_network(tmp_path, monkeypatch):
+    asked = []
+
+    def analyse(options):
+        asked.append(options)
+        return AnalysedGames((), (), (), False)
+
+    monkeypatch.setattr("liteshogi.commands.analyse.analyse_games", analyse)
+    (tmp_path / "games").mkdir()
+    for named in (DATA / "wcsc28.kif", tmp_path / "games"):
+        Analyse(str(named), (DATA / "wcsc28.csa",)).run()
+        assert (asked[-1].net, asked[-1].games) == ("default", (named, DATA / "wcsc28.csa"))
+    Analyse("lite-16-4-32", (DATA / "wcsc28.csa",)).run()
+    assert (asked[-1].net, asked[-1].games) == ("lite-16-4-32", (DATA / "wcsc28.csa",))
 
 
 def test_the_picture_shows_the_game(tmp_path):
@@ -362,7 +408,7 @@ def test_the_picture_shows_the_game(tmp_path):
     assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 100
     assert [file.name for file in path.parent.iterdir()] == ["picture.png"]
     draw_analysis(figures(game, invented(game, 4)[:1]), path, fonts)  # nothing but the first position
-    draw_analysis({**figures(game, invented(game, 4)), "names": ["Carol $x_$", "$"]}, path, fonts)
+    draw_analysis(replace(figures(game, invented(game, 4)), names=("Carol $x_$", "$")), path, fonts)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -412,7 +458,7 @@ def test_the_verb(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("experiments.analyse.analyse.japanese_fonts", lambda: ["DejaVu Sans"])
     with pytest.raises(ValueError, match=r"game\.kif: already exists; set `overwrite`"):
         Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=300).run()
-    Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=300, hash=4, overwrite=True).run()
+    Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=300, hash=4, overwrite=True, language="en").run()
     printed = capsys.readouterr()
     assert "black wins" in printed.out
     assert "▲５二金" in printed.err
@@ -423,20 +469,20 @@ def test_the_verb(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"number": 2}, "has no game number 2"),
+        ({"number": 2}, "`number` 2: .*wcsc28.kif"),
         ({"multipv": 0}, "must be at least 1"),
-        ({"games": (DATA / "wcsc28.kif", DATA / "wcsc28.csa"), "output": Path("one.kif")}, "name a folder"),
-        ({"games": (DATA / "networks",)}, "holds no .kif"),
-        ({"number": 0}, "counts from 1"),
+        ({"games": (DATA / "wcsc28.kif", DATA / "wcsc28.csa"), "output": Path("one.kif")}, "`output` one.kif"),
+        ({"games": (DATA / "networks",)}, "networks: holds no .kif"),
+        ({"number": 0}, "`number` 0"),
         ({"threads": 0}, "must be at least 1"),
-        ({"output": DATA / "wcsc28.kif"}, "is the game itself"),
+        ({"output": DATA / "wcsc28.kif"}, "`output` .*wcsc28.kif"),
         ({"net": "nowhere.safetensors"}, "nowhere.safetensors: there is no such file"),
         ({"output": Path("game.png")}, r"end in \.kif or \.kifu; name it game\.kif"),
     ],
 )
 def test_what_cannot_be_done_is_said(options, complaint):
     with pytest.raises((ValueError, OSError), match=complaint):
-        Analyse(**{"net": "default", "games": (DATA / "wcsc28.kif",)} | options).run()
+        Analyse(**{"net": "default", "games": (DATA / "wcsc28.kif",), "language": "en"} | options).run()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

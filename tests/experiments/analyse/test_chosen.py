@@ -1,4 +1,4 @@
-"""Games of folders: which are analysed, where their files go, and that a run that was cut goes on."""
+"""Games of folders: the choice of games, the places of their files, and resuming an interrupted run."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def test_two_files_of_two_games_each_are_several_games(tmp_path: Path) -> None:
 
 
 def test_several_games_go_into_a_folder(folder: Path, tmp_path: Path) -> None:
-    """Which may have a suffix if it is there; else what looks like a file is not made one."""
+    """An existing folder may have a suffix; a path that looks like a file is not made a folder."""
     for name in ("res.kif", "res.v2"):
-        with pytest.raises(ValueError, match=rf"{name}: is one file, and there are several games; name a folder"):
+        with pytest.raises(ValueError, match=rf"`output` .*{name}: .*several games"):
             list(choose((folder / "games.usi",), None, tmp_path / name))
         (tmp_path / name).mkdir()
         found = list(choose((folder / "games.usi",), None, tmp_path / name))
@@ -80,13 +80,13 @@ def test_no_two_games_have_one_place(folder: Path, tmp_path: Path) -> None:
     assert folder / "wcsc28.kifu.analysed.kif" in places
     assert [one.output for one in choose((folder,), None, None)] == places
     same = (folder / "wcsc28.csa", Path(shutil.copy(folder / "wcsc28.csa", tmp_path)))
-    with pytest.raises(ValueError, match=r"wcsc28.csa: .*out/wcsc28.analysed.kif is another game's; .* -o$"):
+    with pytest.raises(ValueError, match=r"wcsc28.csa: `output` .*out/wcsc28.analysed.kif"):
         list(choose((*same, Path(shutil.copy(same[0], folder / "deep"))), None, tmp_path / "out"))
 
 
 @pytest.fixture
 def searched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Whose positions were searched; every search finds nothing, and the fourth game is cut by Ctrl-C."""
+    """Names of the searched games. Every search is empty, and Ctrl-C interrupts the fourth game."""
     places: list[str] = []
 
     def found(game: Any, *_: Any) -> list[Judgement]:
@@ -97,25 +97,25 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(analyse, "judge", found)
     monkeypatch.setattr(analyse, "warm_up", lambda: None)
-    monkeypatch.setattr(analyse, "draw_analysis", lambda report, path, fonts: path.touch())
+    monkeypatch.setattr(analyse, "draw_analysis", lambda report, path, fonts, words: path.touch())
     return places
 
 
 def test_a_folder_goes_on_where_it_was_cut(folder: Path, searched: list[str]) -> None:
-    options = Analysing("default", (folder,), nodes=100, hash=4)
+    options = Analysing("default", (folder,), nodes=100, hash=4, language="en")
     (folder / "wcsc28.analysed.kif").unlink()
     first = analyse_games(options)
     assert searched == ["scored.kifu", *["games.usi"] * 3]
-    assert first["interrupted"]
-    assert len(first["games"]) == 3
-    broken, empty = first["refused"]
+    assert first.interrupted
+    assert len(first.games) == 3
+    broken, empty = first.refused
     assert "broken.kif" in broken
-    assert empty == f"{folder / 'empty.usi'}: no game in it"
+    assert empty == f"{folder / 'empty.usi'}: holds no game"
     second = analyse_games(options)
     assert searched[4:] == ["games.usi", "games.usi", "wcsc28.csa"]
-    assert len(second["skipped"]) == 3
-    assert not second["interrupted"]
-    assert len(analyse_games(options)["skipped"]) == 6
+    assert len(second.skipped) == 3
+    assert not second.interrupted
+    assert len(analyse_games(options).skipped) == 6
     assert len(searched) == 7
     analyse_games(Analysing("default", (folder,), nodes=100, hash=4, overwrite=True))
     assert len(searched) == 13
@@ -128,7 +128,7 @@ def test_where_no_game_is_good_the_verb_fails(
 ) -> None:
     bad = (folder / "broken.kif", folder / "empty.usi")
     with pytest.raises(ValueError, match="no game can be read"):
-        Command("default", bad).run()
+        Command("default", bad, language="en").run()
     assert "broken.kif" in capsys.readouterr().out
     Command("default", (*bad, folder / "wcsc28.csa")).run()  # done already
     assert searched == []
@@ -147,7 +147,7 @@ def test_a_full_disk_leaves_nothing_in_the_way(folder: Path, searched: list[str]
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert list((tmp_path / "out").iterdir()) == []
-    assert analyse_games(options)["games"]
+    assert analyse_games(options).games
 
 
 def test_names_that_cannot_be_drawn_are_told_of_once(
@@ -156,7 +156,7 @@ def test_names_that_cannot_be_drawn_are_told_of_once(
     for name in ("one", "two"):
         (folder / f"{name}.kif").write_text("先手：羽生\n   1 ７六歩(77)\n   2 投了\n", encoding="utf-8")
     monkeypatch.setattr(analyse, "japanese_fonts", lambda: ["DejaVu Sans"])
-    analyse_games(Analysing("default", (folder / "one.kif", folder / "two.kif"), nodes=100, hash=4))
+    analyse_games(Analysing("default", (folder / "one.kif", folder / "two.kif"), nodes=100, hash=4, language="en"))
     assert searched == ["one.kif", "two.kif"]
     assert capsys.readouterr().err.count("no Japanese font") == 1
 
@@ -164,8 +164,8 @@ def test_names_that_cannot_be_drawn_are_told_of_once(
 def test_a_game_that_is_asked_for_alone_must_be_good(folder: Path, searched: list[str]) -> None:
     with pytest.raises(GameError, match=r"broken\.kif"):
         analyse_games(Analysing("default", (folder / "broken.kif",), nodes=100))
-    with pytest.raises(GameError, match=r"empty\.usi: no game in it"):
-        analyse_games(Analysing("default", (folder / "empty.usi",), nodes=100))
+    with pytest.raises(GameError, match=r"empty\.usi: holds no game"):
+        analyse_games(Analysing("default", (folder / "empty.usi",), nodes=100, language="en"))
     with pytest.raises(ValueError, match="already exists"):
         analyse_games(Analysing("default", (folder / "wcsc28.csa",), nodes=100))
     assert searched == []

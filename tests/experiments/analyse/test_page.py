@@ -1,4 +1,4 @@
-"""The page: it needs nothing else, its positions are the game's, and a browser steps through it."""
+"""The page: it is complete, its positions are right, and a browser steps through it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ import pytest
 from experiments.analyse.annotated_kif import Judgement, write_kif
 from experiments.analyse.figures import figures
 from experiments.analyse.page import as_page
+from experiments.language.english import ENGLISH
+from experiments.language.japanese import JAPANESE
+from experiments.language.words import Words
 from lite.notation.game import Game
 from lite.notation.games import read_games
 from search.score import MATE
@@ -65,10 +68,20 @@ def game(tmp_path_factory: pytest.TempPathFactory) -> Game:
 
 @pytest.fixture(scope="module")
 def page(game: Game) -> str:
+    return page_in(ENGLISH, game)
+
+
+@pytest.fixture(scope="module")
+def japanese_page(game: Game) -> str:
+    return page_in(JAPANESE, game)
+
+
+def page_in(words: Words, game: Game) -> str:
+    """Return the page of a game whose first move gave away 13 %."""
     other = Judgement(-30, 0.45, 5, 900, ("2g2f",))
-    judgements = [Judgement(20, 0.52, 6, 1000, ()), Judgement(190, 0.65, 6, 1000, LINE, (other,))]
+    judgements = [Judgement(20, 0.52, 6, 1000, ("8c8d",)), Judgement(190, 0.65, 6, 1000, LINE, (other,))]
     every = [*judgements, *[None] * (len(game.moves) + 1 - len(judgements))]
-    return as_page(game, figures(game, judgements), every, "LiteShogi, default, 1,000 nodes a position")
+    return as_page(game, figures(game, judgements), every, "LiteShogi, default", words)
 
 
 def steps_of(page: str) -> list[dict[str, Any]]:
@@ -102,7 +115,7 @@ def test_positions_are_the_games_and_its_lines(page: str, game: Game) -> None:
     assert steps[1]["comments"] == ["定跡"]  # not the earlier analysis
     best, second = steps[1]["lines"]
     assert [step["name"] for step in best["steps"]] == ["▲７六歩", "△４四歩", "▲２六歩"]
-    assert (second["score"], second["steps"][0]["squares"]) == (-30, ["2g", "2f"])
+    assert (second["text"], second["steps"][0]["squares"]) == ("-30", ["2g", "2f"])
     assert steps[2]["lines"] == []
 
 
@@ -126,7 +139,7 @@ def test_comments_of_variations_stand_with_their_moves(page: str) -> None:
 def test_variations_before_one_that_cannot_be_read_are_shown(game: Game, capsys: pytest.CaptureFixture[str]) -> None:
     damaged = replace(game, variations=game.variations.replace("   2 ２六歩(27)", "   2 ２五歩(27)x"))
     every = [None] * (len(game.moves) + 1)
-    steps = steps_of(as_page(damaged, figures(damaged, ONE), every, "by nobody"))
+    steps = steps_of(as_page(damaged, figures(damaged, ONE), every, "by an engine"))
     assert [len(step["variations"]) for step in steps] == [0, 0, 0, 1, 0, 0]
     said = capsys.readouterr().err
     assert said.startswith(f"{game.place}, variation 2: ")
@@ -136,7 +149,7 @@ def test_variations_before_one_that_cannot_be_read_are_shown(game: Game, capsys:
 def test_comments_below_the_ending_are_shown_with_the_last_move(game: Game) -> None:
     told = replace(game, comments={**game.comments, len(game.moves) + 1: ["*終局"]})
     every = [None] * (len(game.moves) + 1)
-    assert steps_of(as_page(told, figures(told, ONE), every, "by nobody"))[-1]["comments"] == ["終局"]
+    assert steps_of(as_page(told, figures(told, ONE), every, "by an engine"))[-1]["comments"] == ["終局"]
     assert re.search(r"\n   6 [^\n]+\n\*終局\nまで5手で", write_kif(told, every, [None] * len(game.moves)))
 
 
@@ -146,7 +159,7 @@ const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key
 while (!document.documentElement.dataset.shown) await new Promise((done) => setTimeout(done, 20));
 const shown = [document.documentElement.dataset.shown];
 const act = (what) => { what(); shown.push(document.documentElement.dataset.shown); };
-act(() => document.querySelectorAll(".line")[0].querySelectorAll("button")[1].click());
+act(() => document.querySelectorAll(".line")[1].querySelectorAll("button")[2].click());
 act(() => press("ArrowRight"));
 act(() => press("ArrowRight"));
 for (let back = 0; back < 3; back++) act(() => press("ArrowLeft"));
@@ -155,10 +168,14 @@ act(() => document.querySelectorAll("#moves tr")[3].click());
 act(() => document.getElementById("first").click());
 act(() => press("ArrowRight"));
 act(() => press("f"));
+act(() => document.getElementById("best").click());
+act(() => press("n"));
+act(() => document.querySelectorAll(".line .head")[1].click());
+act(() => document.querySelector("#mistakes ol button").click());
 document.documentElement.style.width = "340px"; // a phone's
 const main = document.querySelector("main");
 document.body.dataset.fits = main.scrollWidth <= main.clientWidth && main.clientWidth <= 340;
-document.body.dataset.told = shown.join(" ");
+document.body.dataset.steps = shown.join(" ");
 const changed = [];
 const change = history.replaceState.bind(history);
 history.replaceState = (...address) => { changed.push(address[2]); change(...address); };
@@ -169,15 +186,15 @@ document.body.dataset.changed = changed.join(" ");
 </body>"""
 
 
-def browse(page: str, folder: Path, language: str = "en-US") -> str:
-    """What a browser of this language makes of the page after its first move, as HTML; it has no complaint."""
+def browse(page: str, folder: Path) -> str:
+    """Return the page's HTML in a browser that has run its scripts without a message; the first move is shown."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no chromium on this machine")
     path = folder / "page.html"
     path.write_text(page, encoding="utf-8")
     flags = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
-    flags += ["--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom", f"--accept-lang={language}"]
+    flags += ["--force-prefers-reduced-motion", "--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom"]
     done = subprocess.run(
         [browser, *flags, path.as_uri() + "#1"],
         capture_output=True,
@@ -197,20 +214,21 @@ def test_a_declaration_is_no_mate(tmp_path: Path) -> None:
     assert isinstance(declared, Game)
     found = [Judgement(3000, 0.99, 9, 99, ("G*5h",)), Judgement(MATE - 2, 1.0, 9, 99, ("5i5h",))]
     found.append(Judgement(MATE - 1, 1.0, 0, 0, ("win",)))
-    shown = browse(as_page(declared, figures(declared, found), found, "by nobody"), tmp_path)
+    shown = browse(as_page(declared, figures(declared, found), found, "by an engine"), tmp_path)
     assert re.findall(r"<td[^>]*>(\+3000|mate \+[0-9]|declaration)</td>", shown) == ["+3000", "mate +2", "declaration"]
 
 
 def test_a_declaration_is_named_where_it_was_best(game: Game) -> None:
     found = [Judgement(MATE - 1, 1.0, 0, 0, ("win",)), Judgement(0, 0.5, 6, 1000, ())]
     every = [*found, *[None] * (len(game.moves) + 1 - len(found))]
-    first = steps_of(as_page(game, figures(game, found), every, "by nobody"))[1]
-    assert first["best"] == "入玉宣言"
+    for words, name in ((ENGLISH, "declaration"), (JAPANESE, "入玉宣言")):
+        first = steps_of(as_page(game, figures(game, found), every, "by an engine", words))[1]
+        assert first["best"] == name
 
 
 def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Path) -> None:
     shown = browse(page.replace("</body>", CLICKS), tmp_path)
-    assert 'data-told="1 1-l0-1 1-l0-2 1-l0-2 1-l0-1 1-l0-0 1 5 3 0 1 1"' in shown
+    assert 'data-steps="1 1-l0-1 1-l0-2 1-l0-2 1-l0-1 1-l0-0 1 5 3 0 1 1 0-l0-0 1 1-l1-0 1"' in shown
     assert 'data-fits="true"' in shown
     assert '<span id="result">unfinished</span>' in shown
     assert 'data-changed="#1"' in shown  # once: Safari throws at a hundred within half a minute
@@ -222,17 +240,37 @@ def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Pat
     assert len(re.findall(r"<line [^>]*marker-end", shown)) == 2  # the first moves of both lines
     assert shown.count("<tr") == 6
     assert "【doubtful】 lost 13.0 %" in shown
+    assert re.search(r'<button [^>]*id="best"[^>]*>best △８四歩</button>', shown)
+    assert re.search(r'<path class="mark doubtful second" d="M1 35h0">', shown)
+    assert re.search(r'<button [^>]*data-ply="1"[^>]*>1 △３四歩 doubtful −13.0 %</button>', shown)
     assert ">doubtful</td>" in shown
 
 
-def test_a_browser_shows_the_comment_of_a_variations_move(page: str, tmp_path: Path) -> None:
+def test_a_browser_shows_the_comment_of_a_variations_move(japanese_page: str, tmp_path: Path) -> None:
     clicks = CLICKS[: CLICKS.index("const shown")] + (
-        'document.querySelectorAll(".line")[2].querySelectorAll("button")[1].click();\n'
+        'document.querySelectorAll(".line")[3].querySelectorAll("button")[2].click();\n'
         "document.body.dataset.focus = document.activeElement.textContent;\n</script>\n</body>"
     )
-    shown = browse(page.replace("</body>", clicks), tmp_path, "ja")
-    assert "【疑問手】 損失 13.0 %" in shown
+    shown = browse(japanese_page.replace("</body>", clicks), tmp_path)
+    assert "【疑問手】 勝率損失 13.0 %" in shown
     assert 'data-focus="△４四歩*"' in shown
-    assert '<span id="result">終局せず</span>' in shown
+    assert '<span id="result">中断</span>' in shown
     told = re.findall(r"<button[^>]*>(△４四歩[^<]*)</button></p><p[^>]*>([^<]*)</p>", shown)
     assert told == [("△４四歩*", "角道を止める")]
+
+
+def test_the_japanese_page_has_no_english_words(japanese_page: str, tmp_path: Path) -> None:
+    shown = browse(japanese_page, tmp_path)
+    body = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", shown, flags=re.DOTALL)
+    text = " ".join(re.findall(r">([^<]+)<", body.split("<body>")[1]))
+    assert set(re.findall(r"[A-Za-z]{2,}", re.sub("LiteShogi, default|&lt;/script&gt;|&lt;b&gt;", "", text))) == set()
+    for word in ("盤面反転", "開始局面", "候補1", "疑問手", "次の悪手"):
+        assert word in text
+
+
+def test_a_superior_position_is_no_bare_number(game: Game) -> None:
+    """The search's score of a repetition with more pieces in hand is a verdict, not centipawns."""
+    found = [Judgement(-25000, 0.0, 6, 1000, ())]
+    every = [*found, *[None] * len(game.moves)]
+    (line,) = steps_of(as_page(game, figures(game, found), every, "an engine", JAPANESE))[0]["lines"]
+    assert line["text"] == "上手優等局面"

@@ -1,4 +1,4 @@
-"""What an analysis makes of positions that come up again: the fourth occurrence ends a game, no earlier one."""
+"""Repeated positions in an analysis: only the fourth occurrence ends a game."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from experiments.analyse.analyse import Analysing, analyse_games
 def test_the_rule_judges_the_fourth_occurrence(tmp_path, line, mate, rate):
     source, output = tmp_path / "game.usi", tmp_path / "game.kif"
     source.write_text(line + "\n")
-    (report,) = analyse_games(Analysing("default", (source,), output, nodes=300, multipv=2, hash=4))["games"]
-    last = report["moves"][-1]
-    assert (last["score"], last["mate"], last["win_rate"]) == (None if mate is not None else 0, mate, rate)
-    assert (last["depth"], last["line"], last["others"]) == (0, [], [])
-    assert report["moves"][-3]["depth"] > 0
+    (report,) = analyse_games(Analysing("default", (source,), output, nodes=300, multipv=2, hash=4)).games
+    last = report.figures.moves[-1]
+    assert (last.score, last.mate, last.win_rate) == (None if mate is not None else 0, mate, rate)
+    assert (last.depth, last.line, last.others) == (0, (), ())
+    assert report.figures.moves[-3].depth > 0
     assert "*#読み筋=\n" not in output.read_text(encoding="utf-8")
 
 
@@ -39,13 +39,13 @@ CHECKS = "sfen 8k/9/9/9/9/9/9/1R7/K8 b BGSr 1 moves 8h1h 1a2a" + 2 * " 1h2h 2a1a
 def test_what_has_recurred_less_than_three_times_is_neither_lost_nor_drawn(tmp_path, line):
     source, output = tmp_path / "game.usi", tmp_path / "game.kif"
     source.write_text(line + "\n")
-    (report,) = analyse_games(Analysing("default", (source,), output, nodes=3000, hash=4))["games"]
-    assert all(row["win_rate"] > 0.9 and row["loss"] < 0.1 for row in report["moves"])
+    (report,) = analyse_games(Analysing("default", (source,), output, nodes=3000, hash=4)).games
+    assert all(row.win_rate > 0.9 and row.loss < 0.1 for row in report.figures.moves)
 
 
 def test_a_fourth_occurrence_ahead_is_seen(tmp_path):
     source, output = tmp_path / "game.usi", tmp_path / "game.kif"
     source.write_text(CHECKS + " 1h2h 2a1a 2h1h 1a2a\n")
-    (report,) = analyse_games(Analysing("default", (source,), output, nodes=3000, hash=4))["games"]
-    assert [row["mate"] for row in report["moves"][-3:]] == [1, -1, 0]
-    assert report["moves"][-2]["mark"] == "blunder"
+    (report,) = analyse_games(Analysing("default", (source,), output, nodes=3000, hash=4)).games
+    assert [row.mate for row in report.figures.moves[-3:]] == [1, -1, 0]
+    assert report.figures.moves[-2].mark == "blunder"

@@ -46,11 +46,11 @@ def test_the_figures_hang_together() -> None:
     from search.rules.play import set_game
     from search.rules.sfen import get_sfen, position_from_sfen
 
-    found = explain("default", MIDDLE).figures
+    found = explain("default", MIDDLE).as_json()
     (value,) = evaluate("default", [MIDDLE])
     assert found["side_to_move"] == "white"
-    assert (found["score_cp"], found["win_rate"]) == (value["score_cp"], pytest.approx(value["win_rate"]))
-    assert found["black_score_cp"] == -value["score_cp"]
+    assert (found["score_cp"], found["win_rate"]) == (value.score_cp, pytest.approx(value.win_rate))
+    assert found["black_score_cp"] == -value.score_cp
     assert len(found["pieces"]) == 38  # one of each hand's bishop, no king
     assert {piece["square"] for piece in found["pieces"] if piece["held"]} == {None}
     for piece in found["pieces"]:
@@ -60,12 +60,12 @@ def test_the_figures_hang_together() -> None:
         pos = position_from_sfen(MIDDLE)
         set_game(pos, MIDDLE, [row["move"]])
         (after,) = evaluate("default", [get_sfen(pos)])
-        assert row["score_cp"] == -after["score_cp"]
-        assert row["win_rate"] == pytest.approx(1 - after["win_rate"])
+        assert row["score_cp"] == -after.score_cp
+        assert row["win_rate"] == pytest.approx(1 - after.win_rate)
 
 
 def test_what_is_worth_for_one_side_is_so_for_the_other() -> None:
-    mine, turned = explain("default", MIDDLE).figures, explain("default", _turn(MIDDLE)).figures
+    mine, turned = explain("default", MIDDLE).as_json(), explain("default", _turn(MIDDLE)).as_json()
     worth = {(piece["square"], piece["piece"]): piece["contribution_cp"] for piece in mine["pieces"] if piece["square"]}
     for piece in turned["pieces"]:
         if square := piece["square"]:
@@ -86,7 +86,7 @@ def test_a_silent_line_is_one_whose_weights_are_zero(name: str, sfen: str, train
     from lite.training.checkpoint import load_model
 
     net = str(trained / f"{name}.safetensors")
-    units = explain(net, sfen).figures["units"]
+    units = explain(net, sfen).as_json()["units"]
     (value,) = evaluate(net, [sfen])
     white = sfen.split()[1] == "w"
     for kind, axis in (("ranks", 0), ("files", 1)):
@@ -101,7 +101,7 @@ def test_a_silent_line_is_one_whose_weights_are_zero(name: str, sfen: str, train
             save_model(tmp_path / "silent.safetensors", model, training)
             (silent,) = evaluate(str(tmp_path / "silent.safetensors"), [sfen])
             row = units[kind][line]
-            assert row["contribution_cp"] == pytest.approx(value["score_cp"] - silent["score_cp"], abs=1)
+            assert row["contribution_cp"] == pytest.approx(value.score_cp - silent.score_cp, abs=1)
             assert len(row["activations"]) == model.channels * model.perspectives
     assert any(row["contribution_cp"] for row in units["files"] + units["ranks"])
 
@@ -109,8 +109,8 @@ def test_a_silent_line_is_one_whose_weights_are_zero(name: str, sfen: str, train
 def test_a_unit_sees_its_own_line_alone(trained: Path) -> None:
     """A pawn on 5c changes units of file 5 and rank c alone."""
     net = str(trained / "lite.safetensors")
-    before = explain(net, "3k5/9/9/9/9/9/9/4R4/K8 b - 1").figures["units"]
-    after = explain(net, "3k5/9/4p4/9/9/9/9/4R4/K8 b - 1").figures["units"]
+    before = explain(net, "3k5/9/9/9/9/9/9/4R4/K8 b - 1").as_json()["units"]
+    after = explain(net, "3k5/9/4p4/9/9/9/9/4R4/K8 b - 1").as_json()["units"]
     same = {
         kind: [one["activations"] == other["activations"] for one, other in zip(before[kind], after[kind], strict=True)]
         for kind in ("files", "ranks")
@@ -121,10 +121,10 @@ def test_a_unit_sees_its_own_line_alone(trained: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("net", "reason"), [("scrambled", "no units"), ("dense", "no units"), ("default", "give its run")]
+    ("net", "reason"), [("scrambled", "no units"), ("dense", "no units"), ("default", "name its training run")]
 )
 def test_a_network_without_units_says_so(net: str, reason: str, trained: Path) -> None:
-    found = explain(net if net == "default" else str(trained / f"{net}.safetensors"), MIDDLE).figures
+    found = explain(net if net == "default" else str(trained / f"{net}.safetensors"), MIDDLE).as_json()
     assert found["units"] is None
     assert reason in found["units_left_out"]
 
@@ -132,17 +132,13 @@ def test_a_network_without_units_says_so(net: str, reason: str, trained: Path) -
 def test_two_networks_disagree_most_at_the_top() -> None:
     one, other = explain("default", MIDDLE), explain("lite-16-4-32", MIDDLE)
     rows = compare(one, other)
-    sizes = [abs(row["difference_cp"]) for row in rows]
+    sizes = [abs(row.difference_cp) for row in rows]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] > 0
     for row in rows:
-        mine = [piece for piece in one.figures["pieces"] if (piece["square"], piece["colour"]) == _place(row)]
-        assert row["black_contributions_cp"][0] in [piece["black_contribution_cp"] for piece in mine]
-        assert row["difference_cp"] == row["black_contributions_cp"][1] - row["black_contributions_cp"][0]
-
-
-def _place(row: dict) -> tuple[str | None, str]:
-    return row["square"], row["colour"]
+        mine = [piece for piece in one.pieces if (piece.square, piece.colour) == (row.square, row.colour)]
+        assert row.black_contributions_cp[0] in [piece.black_contribution_cp for piece in mine]
+        assert row.difference_cp == row.black_contributions_cp[1] - row.black_contributions_cp[0]
 
 
 def _squares(path: Path) -> Iterator[tuple[str, tuple[int, int, int]]]:
@@ -162,7 +158,7 @@ def test_the_picture_has_the_sides_colours(tmp_path: Path) -> None:
     assert len(cells) == len(dict(cells)) == 83
     colours = dict(cells)
     assert sum(name.startswith("square_") for name in colours) == 81
-    for piece in found.figures["pieces"]:
+    for piece in found.as_json()["pieces"]:
         letter = piece["piece"] if piece["colour"] == "black" else piece["piece"].lower()
         red, _, blue = colours[f"square_{piece['square']}" if piece["square"] else f"hand_{letter}"]
         if abs(piece["black_contribution_cp"]) > 5:
@@ -194,6 +190,11 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(names) == len(set(names)) == 2 * 83
     assert _answers(MIDDLE, "--compare", "default", "lite-16-4-32") == 0
     assert "difference" in capsys.readouterr().out
+    assert _answers(MIDDLE, "--compare", "default", "lite-16-4-32", "--language", "ja") == 0
+    text = capsys.readouterr().out
+    assert "後手番: 評価値" in text
+    assert "先手の持ち駒: B x1" in text
+    assert not re.search("black|white|hand|move|contribution", text)
 
 
 @pytest.mark.parametrize(
@@ -202,9 +203,9 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("nonsense",), "SFEN 'nonsense'"),
         (("9/9/9/9/9/9/9/9/9 b - 1",), "no black and no white king"),
         (("startpos moves 7g7e",), "7g7e, is not legal"),
-        (("startpos", "-o", "board.jpg"), "ends in .svg or .png"),
+        (("startpos", "-o", "board.jpg"), ".svg or .png"),
         (("startpos", "--net", "nowhere.safetensors"), "nowhere.safetensors"),
-        (("startpos", "--net", "default", "--compare", "default", "lite-16-4-32"), "leave --net out"),
+        (("startpos", "--net", "default", "--compare", "default", "lite-16-4-32"), "--net and --compare"),
     ],
 )
 def test_what_cannot_be_explained_is_said_in_a_line(

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from experiments.nets.plan import Plan, Point, plan_of, read_plan
+from experiments.nets.plan import Plan, Point, plan_of
+from experiments.nets.plan_file import read_plan
 from experiments.nets.results import Games, NetResult, Standing
 from experiments.nets.steps import Size, Tested, Trained
 from experiments.nets.timing import Timed

@@ -28,7 +28,7 @@ def sweep(tmp_path: Path) -> Path:
         for number, point in enumerate(plan.grid()):
             results.add(net := on(net_of(point), f"CPU {number % 2}"))
             results.add(games_of(net, "time", -50.0, number * 10.0, 90.0 + number))
-        (peer,) = plan.peers
+        (peer,) = plan.listed
         base = net_of(replace(peer, options={"width": 32}))
         results.add(replace(base, options={}, label=peer.label, trained=None))
     return folder

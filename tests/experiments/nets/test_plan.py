@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from experiments.nets.plan import PLANS, plan_of, read_change, read_plan
+from experiments.nets.plan import plan_of
+from experiments.nets.plan_file import PLANS, read_change, read_plan
 from experiments.nets.space import Range
 from experiments.nets.sweep import Sweep
 from experiments.nets.training import checked_training, default_options
@@ -27,7 +28,7 @@ def test_a_grid_is_every_combination_and_equal_options_have_equal_names(tmp_path
     ]
     assert len({point.key for point in points}) == len(points) == 8
     assert points[0].name == points[1].name
-    turned = plan.point({"hidden": [8], "width": 32})
+    turned = plan.made({"hidden": [8], "width": 32})
     assert turned.key == (points[0].name, 0)
     assert points[0].options["lambda"] == 1.0
 
@@ -119,7 +120,7 @@ def point(**options: Any) -> dict[str, Any]:
         ({"space": [{"width": {"low": 32, "high": 90, "step": 32}, "hidden": [[0]]}]}, "hidden 0"),
         ({"search": "tpe"}, "needs `points`"),
         ({"search": "tpe", "points": 2, "space": [{"width": [32]}]}, "give a `yardstick`, and `repeats`"),
-        ({"peer": [{"name": "b"}]}, "net must be given"),
+        ({"peer": [{"name": "b"}]}, "peer 'b': needs a name and a net"),
         ({"peer": [{"name": "a", "net": "default"}]}, "peer 'a': needs a name of its own"),
         (point(kind="cnn"), "kind 'cnn': choose lite, untied, dense, half_kp, k_p, resnet"),
         (point(output="a"), "output: unknown option"),
@@ -136,7 +137,7 @@ def point(**options: Any) -> dict[str, Any]:
         (point(name="a/b"), "needs a name of its own, without a slash"),
         (point(name="a", after="b"), "after 'b': no earlier point of that name"),
         (point(name="a", seeds=[1, 1]), "seeds: name at least one, and none twice"),
-        (point(name="a", tables=["b"]), r"a: tables: no \[table.b\]"),
+        (point(name="a", tables=["b"]), r"point .a.: tables: no \[table.b\]"),
         ({"table": {"a": {"form": "kinds"}}}, r"form 'kinds' needs \[measure.kinds\]"),
         ({"measure": {"valid": ["v"], "repeats": -1}}, "`repeats` and `step_rounds` must be at least 0"),
         ({"data": {"a": {"cut": ["b"], "tree": "c"}}}, "data 'a': needs exactly one of"),
@@ -178,7 +179,7 @@ def test_changes_replace_entries(tmp_path: Path) -> None:
 def test_plans_of_the_package_are_plans(name: str) -> None:
     plan = plan_of(Sweep(Path(name)).entries(), name)
     assert len(plan.known_points()) > 1
-    assert plan.tables
+    assert plan.table
 
 
 @pytest.mark.parametrize("name", ["archive/sweep/sweep.toml", "front/sweep.toml"])

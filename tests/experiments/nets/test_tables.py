@@ -33,7 +33,7 @@ def plan(tmp_path: Path) -> Plan:
 
 
 def test_times_stand_beside_halfkp_s_with_their_spread(plan: Plan) -> None:
-    results, net = Results(), net_of(plan.point({"width": 32}))
+    results, net = Results(), net_of(plan.made({"width": 32}))
     assert net.timed is not None
     results.add(net)
     results.add(replace(net, seed=1, timed=replace(net.timed, reference_ns=128.0, evaluation_spread=0.34)))
@@ -44,7 +44,7 @@ def test_times_stand_beside_halfkp_s_with_their_spread(plan: Plan) -> None:
 
 
 def test_games_are_shown_as_far_as_they_decide(plan: Plan) -> None:
-    results, net = Results(), net_of(plan.point({"width": 32}))
+    results, net = Results(), net_of(plan.made({"width": 32}))
     results.add(net)
     results.add(games_of(net, "nodes", None, 0.0, None))
     results.add(games_of(net, "time", 10.0, 50.0, 90.0))
@@ -60,10 +60,10 @@ def best(plan: Plan, results: Results) -> dict[tuple[str, str], dict[str, str]]:
 
 def test_the_best_net_for_a_cost_is_named_only_where_games_separate_it(plan: Plan) -> None:
     results = Results()
-    nets = {width: net_of(plan.point({"width": width})) for width in (32, 64, 96, 160, 192)}
+    nets = {width: net_of(plan.made({"width": width})) for width in (32, 64, 96, 160, 192)}
     for net in nets.values():
         results.add(net)
-    few = net_of(plan.point({"width": 192, "positions": 5}))
+    few = net_of(plan.made({"width": 192, "positions": 5}))
     results.add(few)
     results.add(
         replace(few, name="peer", label="peer", net="peer", options={}, timed=replace(few.timed, evaluation_ns=99))
@@ -89,7 +89,7 @@ def test_the_best_net_for_a_cost_is_named_only_where_games_separate_it(plan: Pla
 def test_games_that_were_all_lost_decide_nothing(plan: Plan) -> None:
     results = Results()
     for width in (32, 64, 96):
-        results.add(net := net_of(plan.point({"width": width})))
+        results.add(net := net_of(plan.made({"width": width})))
         results.add(games_of(net, "time", None, None, -183.0))
     cells = best(plan, results)["this plan", "100"]
     assert cells["best by Elo at equal time"] == "undecided"
@@ -98,7 +98,7 @@ def test_games_that_were_all_lost_decide_nothing(plan: Plan) -> None:
 
 def test_one_option_at_a_time_is_compared_with_its_default(plan: Plan) -> None:
     def net(loss: float, cost: float, **options: Any) -> NetResult:
-        return net_of(plan.point(options), cost, loss)
+        return net_of(plan.made(options), cost, loss)
 
     nets = [
         net(0.14, 40, width=32),
@@ -133,7 +133,7 @@ def test_one_option_at_a_time_is_compared_with_its_default(plan: Plan) -> None:
 
 def test_nanoseconds_of_different_machines_are_not_subtracted(plan: Plan) -> None:
     def net(cpu: str, cost: float, hidden: int, king: str) -> NetResult:
-        return on(net_of(plan.point({"width": 32, "hidden": [hidden], "king": king}), cost), cpu)
+        return on(net_of(plan.made({"width": 32, "hidden": [hidden], "king": king}), cost), cpu)
 
     def shown(*nets: NetResult) -> dict[str, str]:
         return {cells["change"]: cells.get("ns", "") for cells in cells_of(effects_as_markdown(pairs_of(nets)))}
@@ -145,7 +145,7 @@ def test_nanoseconds_of_different_machines_are_not_subtracted(plan: Plan) -> Non
 
 
 def of_seeds(plan: Plan, values: dict[str, dict[int, float | None]]) -> dict[str, list[NetResult]]:
-    point = plan.point({"width": 32})
+    point = plan.made({"width": 32})
     base = net_of(point)
     return {
         name: [
@@ -182,7 +182,7 @@ def many(plan: Plan) -> Results:
     for number, point in enumerate(plan.known_points()):
         d1 = 0.1 + 0.001 * number
         net = net_of(point, 50.0, d1)
-        kinds = {kind: random.uniform(0.04, 0.1) for kind in plan.measures.kinds}
+        kinds = {kind: random.uniform(0.04, 0.1) for kind in plan.measure.kinds}
         draw = Rare(0.1, 0.1, 0.1, 0.1, 0.1, 0.9, 0.9, 0.5, 0.5, 0.5, 0.5, BINS)
         tested = replace(
             net.tested, residual=random.uniform(0.04, 0.1), residual_by_kind=kinds, draw=draw,
@@ -217,7 +217,7 @@ def test_a_page_holds_every_table(tmp_path: Path) -> None:
     plan = planned(**TABLES)
     results = many(plan)
     page = summary(plan, results)
-    for title in (*plan.tables, "All networks"):
+    for title in (*plan.table, "All networks"):
         assert f"## {title}\n" in page
     assert "| one, seed 1 |" in page
     assert "| on played |" in page

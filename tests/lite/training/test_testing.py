@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from export.fold import fold_file
 from lite.networks.value_network import listed_inputs
 from lite.records.formats import hcpe_dtype
 from lite.records.reader import read_all
@@ -48,7 +49,7 @@ def test_what_is_refused_of_records_and_yardstick_is_told(held_out, tmp_path, ca
     JudgeNet("lite-16-4-32", (data,), yardstick=(yardstick,)).run()
     king, ends = "a missing king, a king off the board, or both kings on one square", "the file ends inside it"
     count = len(raw) // 38
-    assert capsys.readouterr().err.splitlines() == [
+    assert [line for line in capsys.readouterr().err.splitlines() if "compiling" not in line] == [
         f"left out: {count:,} records read, 1 refused (1 {king}); first: {data} record 4: {king}",
         f"left out: 10 records read, 2 refused (1 {ends}, 1 {king}); first: {yardstick} record 10: {ends}; "
         f"{yardstick} record 4: {king}",
@@ -56,12 +57,34 @@ def test_what_is_refused_of_records_and_yardstick_is_told(held_out, tmp_path, ca
     JudgeNet("lite-16-4-32", (data,), yardstick=(yardstick,), json=True).run()
     said = capsys.readouterr()
     report = json.loads(said.out)
-    assert said.err == ""
+    assert "left out" not in said.err
     assert report["positions"] == count - 1
     of_data = {"records_read": count, "refused": {king: 1}, "first_refused": [f"{data} record 4: {king}"]}
     assert report.items() >= of_data.items()
     assert (report["d1_records_read"], report["d1_refused"]) == (10, {ends: 1, king: 1})
     assert report["d1_first_refused"] == [f"{yardstick} record 10: {ends}", f"{yardstick} record 4: {king}"]
+
+
+def test_a_trained_network_is_folded_for_the_yardstick(options, records, held_out, tmp_path, capsys):
+    run, folded = options(records, tmp_path / "run", max_steps=3), tmp_path / "folded.safetensors"
+    train_value(run)
+    fold_file(run.output, folded)
+    few = tmp_path / "few.hcpe"
+    np.fromfile(held_out, hcpe_dtype)[:20].tofile(few)
+    capsys.readouterr()
+    rmse = []
+    for net in (run.output, folded):
+        JudgeNet(str(net), (held_out,), yardstick=(few,), json=True).run()
+        rmse.append(json.loads(capsys.readouterr().out)["d1_rmse"])
+    assert rmse[0] == rmse[1] > 0
+
+
+def test_held_out_games_give_the_error_of_the_accuracy(sample_games, capsys):
+    JudgeNet("lite-16-4-32", (sample_games,), json=True).run()
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["games"] == 300
+    as_if_independent = (figures["accuracy"] * (1 - figures["accuracy"]) / figures["positions"]) ** 0.5
+    assert 2 * as_if_independent < figures["accuracy_error"] < 0.05
 
 
 def test_an_onnx_file_is_tested_like_its_module(tmp_path):

@@ -1,0 +1,63 @@
+"""The tables of texts: complete, alike in their values, and chosen by option, locale and notation."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+
+import pytest
+
+from experiments.language.choose import words_for
+from experiments.language.english import ENGLISH
+from experiments.language.japanese import JAPANESE
+from experiments.language.words import Words
+
+SIDE_NAMES = {"black", "white"}
+
+
+def texts(words: Words) -> Iterator[tuple[str, str]]:
+    """Yield every text of a table with the name of its field and key."""
+    for field in fields(words):
+        value = getattr(words, field.name)
+        pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+        if isinstance(value, str):
+            pairs = [("", value)]
+        yield from ((f"{field.name} {key}", text) for key, text in pairs)
+
+
+def values_of(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+def test_both_languages_have_every_text_with_the_same_values() -> None:
+    english, japanese = dict(texts(ENGLISH)), dict(texts(JAPANESE))
+    assert english.keys() == japanese.keys()
+    for name, text in english.items():
+        assert bool(text) == bool(japanese[name]), name
+        assert values_of(text) - SIDE_NAMES == values_of(japanese[name]) - SIDE_NAMES, name
+
+
+def test_japanese_texts_are_japanese() -> None:
+    for name, text in texts(JAPANESE):
+        if not text or name == "code ":
+            continue
+        without_values = "".join(literal for literal, *_ in string.Formatter().parse(text))
+        assert any(ord(character) > 0x3000 for character in without_values), name
+        for word in ("slack", "doubtful", "blunder", "mistake", "Line", "Turn", "wins", "Start"):
+            assert word not in without_values, name
+
+
+@pytest.mark.parametrize(
+    ("language", "japanese_game", "environment", "code"),
+    [
+        ("ja", False, {"LANG": "en_US.UTF-8"}, "ja"),
+        ("en", True, {"LANG": "ja_JP.UTF-8"}, "en"),
+        ("auto", False, {"LANG": "ja_JP.UTF-8"}, "ja"),
+        ("auto", False, {"LC_ALL": "C", "LANG": "ja_JP.UTF-8"}, "en"),
+        ("auto", True, {"LC_ALL": "C"}, "ja"),
+        ("auto", False, {}, "en"),
+    ],
+)
+def test_the_language_is_chosen(language, japanese_game, environment, code) -> None:
+    assert words_for(language, japanese_game, environment).code == code
