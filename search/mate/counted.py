@@ -73,7 +73,9 @@ class _Counting:
             return False
         key = _key(pos), plies
         if key not in self._attacks:
-            self._attacks[key] = self.mates(pos) and any(self._check_mates(pos, move, plies) for move in list_moves(pos))
+            self._attacks[key] = self.mates(pos) and any(
+                self._check_mates(pos, move, plies) for move in list_moves(pos)
+            )
         return self._attacks[key]
 
     def _check_mates(self, pos: np.void, move: int, plies: int) -> bool:
