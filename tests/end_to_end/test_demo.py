@@ -96,7 +96,7 @@ def test_a_demo_that_was_cut_is_made_anew(made, monkeypatch):
         ("positions/run.json", '"verb": "expand"', '"verb": "relabel"'),
         ("positions/run.json", digest_of(demo.SAMPLE / "teacher_sample.hcpe3"), "of other games"),
         ("run/run.json", '"mirror": true', '"mirror": false'),
-        ("run/run.json", '"verb": "train dense"', '"verb": "train lite"'),
+        ("run/run.json", '"verb": "train lite"', '"verb": "train dense"'),
         ("run/run.json", "{", "["),
     ],
 )
