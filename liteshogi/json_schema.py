@@ -127,7 +127,7 @@ PRINTED: dict[str, Printed] = {
     "judge match": Printed(("experiments.judge.judged_match:JudgedMatchReport",)),
     "tune": Printed(("experiments.tuning.tune:TuningReport",)),
     "analyse": Printed(
-        ("experiments.analyse.result:AnalysedGames",),
+        ("liteshogi.commands.analyse:PrintedGames",),
         without=("games",),
         adds={"games": "For each game its names, result, moves with scores and marks, and the paths of its files."},
     ),

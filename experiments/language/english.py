@@ -92,6 +92,8 @@ ENGLISH = Words(
     mate_found="mate in {plies}: {moves} {effort}",
     mate_perhaps="mate in {plies}, perhaps not the shortest: {moves} {effort}",
     no_mate="no mate by checks {effort}",
-    mate_unknown="unknown: time ran out {effort}",
+    mate_unknown="unknown: the time limit was reached {effort}",
+    tsume="  without futile interpositions: mate in {plies}",
+    tsume_unknown="  length without futile interpositions: unknown (time limit)",
     effort="(nodes: {nodes}, {milliseconds} ms)",
 )

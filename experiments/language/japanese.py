@@ -94,5 +94,7 @@ JAPANESE = Words(
     mate_perhaps="{plies}手詰（最短とは限りません）: {moves} {effort}",
     no_mate="不詰（王手の連続では詰みません） {effort}",
     mate_unknown="不明: 時間切れ {effort}",
+    tsume="  無駄合を除くと{plies}手詰",
+    tsume_unknown="  無駄合を除いた手数: 不明（時間切れ）",
     effort="（{nodes}ノード、{milliseconds}ミリ秒）",
 )

@@ -130,5 +130,8 @@ class Words:
     """No mate; {effort}."""
     mate_unknown: str
     """Time ran out; {effort}."""
+    tsume: str
+    """The length without futile interpositions, {plies}."""
+    tsume_unknown: str
     effort: str
     """{nodes}, {milliseconds}."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +12,32 @@ import tyro
 from experiments.analyse.analyse import Analysing, analyse_games
 from experiments.analyse.as_text import as_text
 from experiments.analyse.chosen import is_game_path, is_japanese
-from experiments.analyse.result import AnalysedGames
+from experiments.analyse.figures import GameFigures
+from experiments.analyse.result import AnalysedGame, AnalysedGames
 from experiments.language.choose import words_for
 from liteshogi.commands.arguments import Json, Net
+
+
+@dataclass(frozen=True)
+class PrintedGame(GameFigures):
+    """Figures of a game, and its files."""
+
+    kif: str
+    page: str
+    picture: str
+
+
+@dataclass(frozen=True)
+class PrintedGames:
+    """Result for all games."""
+
+    games: tuple[PrintedGame, ...]
+    skipped: tuple[str, ...]
+    """KIFs that an earlier run wrote."""
+    refused: tuple[str, ...]
+    """Reasons why games cannot be used."""
+    interrupted: bool
+    """Whether the analysis was interrupted."""
 
 
 @dataclass(frozen=True)
@@ -37,21 +60,19 @@ class Command(Analysing):
             options = replace(self, net="default", games=(Path(self.net), *self.games))
         words = words_for(options.language, any(map(is_japanese, options.games)))
         found = analyse_games(options)
-        print(json.dumps(as_json(found), ensure_ascii=False) if self.json else as_text(found, words))
+        print(json.dumps(asdict(printed(found)), ensure_ascii=False) if self.json else as_text(found, words))
         if found.interrupted:
             raise KeyboardInterrupt
         if found.refused and not (found.games or found.skipped):
             raise ValueError(words.no_readable_game)
 
 
-def as_json(found: AnalysedGames) -> dict[str, object]:
-    """Return the result as the object that is printed."""
-    return {
-        "games": [
-            asdict(game.figures) | {"kif": str(game.kif), "page": str(game.page), "picture": str(game.picture)}
-            for game in found.games
-        ],
-        "skipped": [str(path) for path in found.skipped],
-        "refused": list(found.refused),
-        "interrupted": found.interrupted,
-    }
+def printed(found: AnalysedGames) -> PrintedGames:
+    """Return the result as it is printed."""
+    games = tuple(map(_printed_game, found.games))
+    return PrintedGames(games, tuple(map(str, found.skipped)), found.refused, found.interrupted)
+
+
+def _printed_game(game: AnalysedGame) -> PrintedGame:
+    figures = {field.name: getattr(game.figures, field.name) for field in fields(GameFigures)}
+    return PrintedGame(**figures, kif=str(game.kif), page=str(game.page), picture=str(game.picture))

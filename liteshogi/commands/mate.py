@@ -8,11 +8,15 @@ from pathlib import Path
 
 import tyro
 
-from lite.amounts import amount
+from experiments.language.choose import Language, words_for
+from experiments.language.english import ENGLISH
+from experiments.language.words import Words
+from lite.notation.forms import KI2, KIF, game_format
 from lite.notation.games import read_starts
 from liteshogi.commands.arguments import Json
+from search.mate.counted import counted_plies
 from search.mate.problems import MateProblem, read_problems
-from search.mate.solver import MateResult, MateStatus
+from search.mate.solver import MateResult, MateSolver, MateStatus
 from search.mate.summary import MateSummary, solve_problems, summarise
 
 
@@ -34,6 +38,8 @@ class SolvedPosition:
     """Number of positions visited."""
     seconds: float
     """Wall time."""
+    tsume_plies: int | None = None
+    """Length without futile interpositions (無駄合); None if it was not asked for or not found."""
 
 
 @dataclass(frozen=True)
@@ -62,20 +68,36 @@ class Command:
     """Time limit per position in milliseconds."""
     megabytes: int = 64
     """Size of the hash table in megabytes; all positions share it."""
+    tsume: bool = False
+    """Also report the length as tsume shogi counts it, without futile interpositions (無駄合). A drop is futile if the
+    checker captures it and the attacker, without using the captured piece, mates as fast as without the drop."""
+    language: Language = "auto"
+    """Language of the results: ja, en, or auto. auto is Japanese if the system's locale is Japanese or `file` is a KIF
+    or KI2 file."""
     json: Json = False
 
     def run(self) -> None:
+        japanese = self.file is not None and game_format(self.file) in (KIF, KI2)
+        words = words_for(self.language, japanese)
+        solver = MateSolver(self.megabytes) if self.tsume else None
         problems = [MateProblem(sfen, 0) for sfen in self.sfen]
         if self.file is not None:
             problems += _read_problems(self.file)
-        results = []
+        results, counted = [], []
         for result in solve_problems(problems, self.file, self.milliseconds, self.megabytes):
             results.append(result)
+            tsume_plies = None
+            if solver is not None and result.status is MateStatus.MATE:
+                tsume_plies = counted_plies(solver, problems[len(counted)].sfen, self.milliseconds)
+            counted.append(tsume_plies)
             if not self.json:
-                print(as_text(result))
+                print(as_text(result, words))
+                if solver is not None and result.status is MateStatus.MATE:
+                    unknown = words.tsume_unknown
+                    print(words.tsume.format(plies=tsume_plies) if tsume_plies is not None else unknown)
         summary = summarise(problems, results) if self.file is not None else []
         if self.json:
-            solved = tuple(_solved(*pair) for pair in zip(problems, results, strict=True))
+            solved = tuple(_solved(*one) for one in zip(problems, results, counted, strict=True))
             print(json.dumps(asdict(Solved(solved, tuple(summary))), default=lambda status: status.value))
         elif summary:
             print(f"\n{summary_as_text(summary)}")
@@ -87,7 +109,7 @@ def _read_problems(path: Path) -> list[MateProblem]:
     return read_problems(path) if starts is None else [MateProblem(sfen, 0) for sfen in starts]
 
 
-def _solved(problem: MateProblem, result: MateResult) -> SolvedPosition:
+def _solved(problem: MateProblem, result: MateResult, tsume_plies: int | None) -> SolvedPosition:
     return SolvedPosition(
         sfen=problem.sfen,
         status=result.status,
@@ -96,6 +118,7 @@ def _solved(problem: MateProblem, result: MateResult) -> SolvedPosition:
         shortest=result.shortest,
         nodes=result.nodes,
         seconds=round(result.seconds, 6),
+        tsume_plies=tsume_plies,
     )
 
 
@@ -112,12 +135,10 @@ def summary_as_text(summary: list[MateSummary]) -> str:
     return "\n".join(lines)
 
 
-def as_text(result: MateResult) -> str:
+def as_text(result: MateResult, words: Words = ENGLISH) -> str:
     """Return a result in one line."""
-    effort = f"({amount(result.nodes, 'node')}, {1000 * result.seconds:.1f} ms)"
+    effort = words.effort.format(nodes=result.nodes, milliseconds=f"{1000 * result.seconds:.1f}")
     if result.status is MateStatus.MATE:
-        shortest = "" if result.shortest else ", perhaps not the shortest"
-        return f"mate in {result.plies}{shortest}: {' '.join(result.moves)} {effort}"
-    if result.status is MateStatus.NO_MATE:
-        return f"no mate by checks {effort}"
-    return f"unknown: the time limit was reached {effort}"
+        text = words.mate_found if result.shortest else words.mate_perhaps
+        return text.format(plies=result.plies, moves=" ".join(result.moves), effort=effort)
+    return (words.no_mate if result.status is MateStatus.NO_MATE else words.mate_unknown).format(effort=effort)
