@@ -1,7 +1,6 @@
-"""A network as a C++ header and the file of its weights beside it: the same integers, in an engine of C++.
+"""A network as a C++ header and a file of weights, which evaluates to the same integers in a C++ engine.
 
-`evaluation.h` is the header but for the kernels, which are `kernels.h`, and the network's own numbers: all is one
-file in the end, as an author takes it.
+The header is one file: `evaluation.h` with the kernels of `kernels.h` and the network's constants put in.
 """
 
 from __future__ import annotations
@@ -28,46 +27,49 @@ _WORDS = """
 """
 """C++20's keywords, the namespace of its library, and `main`, which every program has.
 
-Names of the C library's functions (`index`, `abs`) are no namespaces either, but which there are depends on the
-system: the compiler tells.
+Names of the C library's functions (`index`, `abs`) cannot be namespaces either, but they depend on the system: the
+compiler reports them.
 """
 _MACROS = """
     L_ctermid L_cuserid L_tmpnam P_tmpdir errno far hyper i386 interface linux near pascal sched_priority small stderr
     stdin stdout unix
 """
-"""Those of compilers, of windows.h, and of the headers that `evaluation.h` includes, that a name without parentheses
-calls; but for names in capitals, as such macros mostly are."""
+"""Object-like macros of compilers, of windows.h, and of the headers that `evaluation.h` includes, except names in
+capitals, which are refused anyway."""
 _HEADERS = """
     alloca arm_neon assert complex corecrt crtdefs ctype endian errno features fenv float inttypes iso646 limits locale
     malloc math memory mm_malloc pthread sal sched search semaphore setjmp signal stdalign stdarg stdatomic stdbool
     stdckdint stddef stdint stdio stdlib stdnoreturn string strings tgmath threads time uchar unistd vadefs vcruntime
     wchar wctype windows
 """
-"""Those of C and of what compilers' headers for it include: with the folder on the include path a file of such a name,
-in capitals too where the system does not tell them apart, takes the place of theirs. So do the `...intrin.h`."""
+"""Headers of C and those that they include in compilers. A file of such a name, in any case on systems that ignore it,
+would replace theirs where its folder is on the include path; so would `...intrin.h`."""
 
 
 def weights_file(header: Path) -> Path:
-    """The file of the weights that goes with a header. Raises ValueError for a name that is no C++ namespace, or
-    that of a header of C's."""
+    """Return the file of weights of a header.
+
+    Raises ValueError for a name that is no C++ namespace, or is that of a header of C.
+    """
     name = header.stem
-    # Names with two _ in a row are the compiler's own.
+    # Names with two _ in a row are reserved for the compiler.
     well_formed = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) and "__" not in name
     shadows = name.lower() in _HEADERS.split() or name.lower().endswith("intrin")
     if not well_formed or name.isupper() or name in f"{_WORDS} {_MACROS}".split() or shadows:
         raise ValueError(
-            f"{header}: its name becomes a C++ namespace; of letters (not capitals alone), digits and single _, and no "
-            f"word, macro or header of C++'s own, there is lite_eval{header.suffix}"
+            f"{header}: its name becomes a C++ namespace: use letters (not only capitals), digits and single _, and no "
+            f"keyword, macro or header of C++, such as lite_eval{header.suffix}"
         )
     return header.with_suffix(".bin")
 
 
 def write_header(net: EvalNetwork, network: str, header: Path) -> tuple[int, int]:
-    """Write header and weights; bytes of the one and of the other. network: who it is, for the reader. Raises as
-    `weights_file`, OSError.
+    """Write header and weights, and return the bytes of each. network: its name, for the reader.
+
+    Raises ValueError as `weights_file`, and OSError.
 
     The weights, little endian: rows, bias, of each layer weight [out][in] and bias, then int16 [2][CODES + 1] rows of
-    codes by perspective (-1: none), u8 [81] buckets of the own king's square as its owner sees it.
+    codes by perspective (-1: none), u8 [81] buckets of the own king's square in its owner's view.
     """
     weights = weights_file(header)
     _require_plain(net)

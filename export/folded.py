@@ -1,8 +1,8 @@
 """A trained network in its folded form, float64: table rows over all outputs of the first layer, then dense layers.
 
-Every net of `lite` is linear up to its first activation, so the fold is exact: embeddings, line convolutions and batch
-normalisation become one row per feature (`first_layer()`), and what follows is kept (`layers()`). This file evaluates
-that form and bounds its sums; `export.quantise` makes integers of it.
+Every network of `lite` is linear up to its first activation, so the fold is exact: embeddings, line convolutions and
+batch normalisation become one row per feature (`first_layer()`), and the later layers stay (`layers()`). This file
+evaluates that form and bounds its sums; `export.quantise` makes integers of it.
 """
 
 from __future__ import annotations
@@ -30,29 +30,33 @@ _CHUNK = 512
 
 @dataclass(frozen=True, eq=False)
 class FoldedNetwork:
-    """rows f8 [features, N], bias f8 [N], layers (weight f8 [out, in], bias f8 [out]), output last; between the rows
-    and the first layer the activation of that name in `ACTIVATIONS`, between layers ReLU, cut where that one is."""
+    """A network as table rows and dense layers."""
 
     feature_set: FeatureSet
     rows: np.ndarray
+    """f8 [features, N]."""
     bias: np.ndarray
+    """f8 [N]."""
     layers: tuple[tuple[np.ndarray, np.ndarray], ...]
+    """(weight f8 [out, in], bias f8 [out]) of each layer, output last; between layers ReLU up to `limit`."""
     perspectives: int
     activation: str = "relu"
+    """Activation of the sums, by its name in `ACTIVATIONS`."""
     buckets: int = 1
+    """Number of output layers; the number of pieces in hand selects one."""
 
     @property
     def activates(self) -> Activation:
-        """What the name of the activation stands for."""
+        """Activation of the sums."""
         return ACTIVATIONS[self.activation]
 
     @property
     def limit(self) -> float:
-        """Where activations are cut off."""
+        """Upper limit of activations."""
         return self.activates.ceiling
 
     def activations(self, sample: Sample) -> list[np.ndarray]:
-        """Each layer's inputs f8 (B, in), then the outputs (B, outputs) of each position's bucket."""
+        """Return each layer's inputs f8 (B, in), then the outputs (B, outputs) of each position's bucket."""
         inputs = []
         for sums in np.split(self._sums(sample), self.perspectives, 1):
             cut = np.clip(sums, 0, self.limit)
@@ -60,12 +64,12 @@ class FoldedNetwork:
         return self.activations_from(np.concatenate(inputs, 1), self.buckets_of(sample))
 
     def buckets_of(self, sample: Sample) -> np.ndarray:
-        """The bucket of the outputs of each position, int64 (B,)."""
+        """Return the output bucket of each position, int64 (B,)."""
         found: np.ndarray = bucket_of_hands(sample.hands.astype(np.int64), self.buckets)
         return found
 
     def activations_from(self, first: np.ndarray, bucket: np.ndarray) -> list[np.ndarray]:
-        """The same of the first layer's inputs f8 (B, in) and buckets (B,)."""
+        """Return `activations` from the first layer's inputs f8 (B, in) and the buckets (B,)."""
         found = [first]
         for weight, bias in self.layers[:-1]:
             found.append(np.clip(found[-1] @ weight.T + bias, 0, self.limit))
@@ -74,11 +78,11 @@ class FoldedNetwork:
         return [*found, outputs[np.arange(len(first)), bucket]]
 
     def outputs(self, sample: Sample) -> np.ndarray:
-        """Outputs f8 (B, outputs): the logit of the mover's win, and of a draw where the network has that output."""
+        """Return outputs f8 (B, outputs): the logit of the mover's win, and of a draw if there is that output."""
         return self.activations(sample)[-1]
 
     def logits(self, sample: Sample) -> np.ndarray:
-        """Logits f8 (B,) of the mover's win."""
+        """Return the logits f8 (B,) of the mover's win."""
         return self.outputs(sample)[:, 0]
 
     def _sums(self, sample: Sample) -> np.ndarray:
@@ -94,15 +98,15 @@ class FoldedNetwork:
         return np.concatenate(views, 1)
 
     def largest_sums(self) -> np.ndarray:
-        """An upper bound f8 [N] of |bias + rows| over all positions: one piece a square, a set's pieces, one hand.
+        """Return an upper bound f8 [N] of |bias + rows| over all positions: one piece per square, the pieces of a set.
 
-        Each kind's pieces are put where their rows add most, as if the kinds did not compete for squares; the in-check
-        row counts. A bound of the sum is enough: while it is summed int16 may wrap, which changes nothing.
+        Pieces of each kind are placed where their rows add most, as if kinds did not compete for squares; the in-check
+        row is included. Bounding the final sum is enough: int16 may wrap on the way, which changes nothing.
         """
         return np.maximum(self._highest(1.0), self._highest(-1.0))
 
     def _highest(self, sign: float) -> np.ndarray:
-        """Upper bound f8 [N] of sign * sum, over every bucket of the own king."""
+        """Return an upper bound f8 [N] of sign * sum over every bucket of the own king."""
         features = self.feature_set
         highest = np.full(len(self.bias), -np.inf)
         for bucket in np.unique(features.king_bucket[:SQUARES]):
@@ -130,7 +134,7 @@ class FoldedNetwork:
         return highest
 
     def save(self, path: Path) -> None:
-        """The float32 truth as a safetensors file, for looking at; the search does not read it."""
+        """Write the network in float32 as a safetensors file for inspection; the search does not read it."""
         tensors = {"rows": self.rows, "bias": self.bias}
         for number, (weight, bias) in enumerate(self.layers, 1):
             tensors |= {f"layer{number}.weight": weight, f"layer{number}.bias": bias}
@@ -140,7 +144,7 @@ class FoldedNetwork:
 
 
 def fold(model: Any) -> FoldedNetwork:
-    """The folded form of any net that obeys `lite.networks`' protocol. Raises ValueError for what cannot be folded."""
+    """Return the folded form of a `ValueNetwork`. Raises ValueError if it cannot be folded."""
     if model.activation not in ACTIVATIONS:
         known = ", ".join(ACTIVATIONS)
         raise ValueError(f"the activation {model.activation!r} cannot be folded: this program knows {known}")
@@ -156,7 +160,7 @@ def fold(model: Any) -> FoldedNetwork:
 
 
 def module_outputs(model: Any, sample: Sample) -> np.ndarray:
-    """Outputs f8 (B, outputs) of the trained module itself in float64 and evaluation mode, by its listed inputs."""
+    """Return outputs f8 (B, outputs) of the trained module in float64 and evaluation mode, by its listed inputs."""
     from lite.networks.value_network import listed_inputs
 
     exact = copy.deepcopy(model).double().eval()

@@ -17,17 +17,18 @@ from lite.networks.value_network import listed_inputs
 
 INPUTS, OUTPUT = ("x1", "x2"), "output"
 TOLERANCE = 1e-5
-"""Largest difference from the module, of the largest output."""
+"""Largest accepted difference from the module, relative to the largest output."""
 CHECKED = 1_000
+"""Number of positions that the file is checked on."""
 
 
 def export_onnx(model: Any, path: Path, sample: Sample) -> float:
-    """Write the module as ONNX; its largest difference from the module on the sample's first 1,000 positions.
+    """Write the module as ONNX and return its largest difference from the module on the first CHECKED positions.
 
     Raises ValueError, and leaves no file, if the exporter is not installed or the file differs by more than TOLERANCE.
     """
     if not model.listed:
-        raise ValueError(f"ONNX export takes nets over piece_square, this one is over {model.feature_set.name}")
+        raise ValueError(f"ONNX export needs the feature set piece_square, not {model.feature_set.name}")
     checked = sample.part(0, CHECKED)
     inputs = dict(zip(INPUTS, listed_inputs(checked.pieces, checked.hands, checked.in_check), strict=True))
     return write_onnx(copy.deepcopy(model).float().eval(), path, inputs, (OUTPUT,), TOLERANCE)

@@ -1,4 +1,4 @@
-"""A torch module as an ONNX file, checked against the module in onnxruntime before anyone gets to see the file."""
+"""ONNX files from torch modules, checked against the module in onnxruntime before the file appears."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from search.puct.onnx_file import first_line, open_session
 from search.system.files import WholeFile, require_utf8
 
 OPSET = 18
-"""The oldest that torch's exporter writes without converting: runtimes of some years ago read it."""
+"""The oldest opset that torch's exporter writes without conversion, so that older runtimes read it."""
 
 
 def write_onnx(
     module: nn.Module, path: Path, inputs: dict[str, torch.Tensor], outputs: Sequence[str], tolerance: float
 ) -> float:
-    """Write a module, in evaluation mode, as an ONNX file for any number of positions; its largest difference from it.
+    """Write a module in evaluation mode as an ONNX file for any number of positions; return their largest difference.
 
-    inputs: what the file is checked on, by name, positions first. The difference is in units of an output's largest
-    number, of 1 if that is smaller. Raises ValueError in one line, and leaves no file, if the exporter is not installed
-    or cannot write the module, onnxruntime cannot run the file, or the difference is more than `tolerance`.
+    inputs: tensors that the file is checked on, by name, positions first. The difference is relative to the largest
+    number of an output, or to 1 if that is smaller. Raises ValueError in one line, and leaves no file, if the exporter
+    is not installed or cannot write the module, if onnxruntime cannot run the file, or if the difference exceeds
+    `tolerance`.
     """
     try:
-        import onnxscript  # noqa: F401  (torch's exporter needs it and says so less plainly)
+        import onnxscript  # noqa: F401  (torch's exporter needs it, with a less clear error)
     except ImportError as missing:
         raise ValueError(f"ONNX export needs {missing.name}: pip install 'liteshogi[export]'") from None
     require_utf8(path)
@@ -36,8 +37,8 @@ def write_onnx(
         try:
             file.write(_serialised(module, inputs, outputs))
         except torch.onnx.OnnxExporterError as refusal:
-            why = first_line(_innermost(refusal))
-            raise ValueError(f"{path}: not written: torch cannot export it: {why}") from None
+            reason = first_line(_innermost(refusal))
+            raise ValueError(f"{path}: not written: torch cannot export it: {reason}") from None
         file.finish()
         session = open_session(file.part)
         with torch.no_grad():
@@ -60,7 +61,7 @@ def _serialised(module: nn.Module, inputs: dict[str, torch.Tensor], outputs: Seq
     positions = torch.export.Dim("positions", min=1)
     noisy = logging.getLogger("torch.onnx")
     level = noisy.level
-    noisy.setLevel(logging.ERROR)  # the exporter reports on packages that have nothing to do with this
+    noisy.setLevel(logging.ERROR)  # the exporter reports on unrelated packages
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -81,7 +82,7 @@ def _serialised(module: nn.Module, inputs: dict[str, torch.Tensor], outputs: Seq
 
 
 def _innermost(error: Exception) -> Exception:
-    """What the others were raised from: the exporter's outermost error tells only in which of its steps it failed."""
+    """Return the first cause of an error: the exporter's outermost error only names its step that failed."""
     while isinstance(error.__cause__, Exception):
         error = error.__cause__
     return error

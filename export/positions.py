@@ -1,4 +1,4 @@
-"""Positions to check an exported network on: from records, or from seeded random play where there are none."""
+"""Positions that exported networks are checked on: from records, or from random games with a fixed seed."""
 
 from __future__ import annotations
 
@@ -16,32 +16,36 @@ from search.rules.shogi import HAND_KINDS, SQUARES
 from search.rules.view import view_position
 
 GAME_PLIES = 160
-"""Random games are cut here: later ones are mostly dances of kings."""
+"""Length of random games: later positions have few pieces but kings."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Positions in the mover's view: pieces u1 (B, 81), hands u1 (B, 14), in_check bool (B,); of recorded ones the
-    results f4 (B,), 1 win, 0.5 draw, 0 loss of the mover, NaN where there was no game."""
+    """Positions in the mover's view."""
 
     pieces: np.ndarray
+    """u1 (B, 81)."""
     hands: np.ndarray
+    """u1 (B, 14)."""
     in_check: np.ndarray
+    """bool (B,)."""
     result: np.ndarray | None
+    """f4 (B,), 1 win, 0.5 draw, 0 loss of the mover, NaN without a game; None for random games."""
     source: str
+    """Names of the record files, or `random games`."""
 
     def __len__(self) -> int:
         return len(self.pieces)
 
     def part(self, first: int, last: int) -> Sample:
-        """The positions of a range."""
+        """Return the positions of a range."""
         result = None if self.result is None else self.result[first:last]
         return Sample(self.pieces[first:last], self.hands[first:last], self.in_check[first:last], result, self.source)
 
 
 @jit
 def _play(pos, choices, pieces, hands, in_check, first):
-    """Fill in one game's positions from index `first`, its moves chosen by random numbers; the index after them."""
+    """Write the positions of a game from index `first` and return the index behind them; `choices` select the moves."""
     moves = np.zeros(MAX_MOVES, np.uint16)
     index = first
     for choice in choices:
@@ -55,7 +59,7 @@ def _play(pos, choices, pieces, hands, in_check, first):
 
 
 def random_sample(count: int, seed: int = 1) -> Sample:
-    """`count` positions of seeded random legal games from the start; no results."""
+    """Return `count` positions of random legal games from the start position, without results."""
     pieces, hands = np.zeros((count, SQUARES), np.uint8), np.zeros((count, 2 * HAND_KINDS), np.uint8)
     in_check = np.zeros(count, np.bool_)
     index, generator = 0, np.random.default_rng(seed)
@@ -66,7 +70,7 @@ def random_sample(count: int, seed: int = 1) -> Sample:
 
 
 def read_sample(paths: Sequence[Path], count: int) -> Sample:
-    """At most `count` positions of record files, shuffled; random ones if no file is given."""
+    """Return at most `count` shuffled positions of record files; random ones if no file is given."""
     if not paths:
         return random_sample(count)
     from lite.records.formats import NO_GAME

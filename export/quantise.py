@@ -1,15 +1,15 @@
-"""From the folded float64 network to the integers that the search evaluates, and what that costs.
+"""Quantisation of a folded float64 network to the integers that the search evaluates, and its cost.
 
-A ReLU does not mind the unit that its input is counted in, so every lane of the rows and every hidden neuron gets a
-unit of its own, such that its activations fill 0..127, and the weights that read it are multiplied by that unit. In a
+A ReLU commutes with the unit of its input, so every lane of the rows and every hidden neuron gets its own unit, such
+that its activations fill 0..127, and the weights that read it are multiplied by that unit. In a
 layer whose inputs have units u, weights w*u are divided by a unit v for each neuron (so that they fill int8); its sums
 then have unit v and its activations, after a shift of s bits, v*2^s. The last v is the logit's unit. int16 rows bound a
-lane's unit from below: no position's sum may leave int16. Shifts round down, so half a step is put into the biases. The
-shifts themselves are tried out: of all combinations the one whose win rates are nearest on a sample is kept.
+lane's unit from below: no position's sum may leave int16. Shifts round down, so half a step is added to the biases. The
+shifts are found by trial: the combination whose win rates are closest on a sample is kept.
 
-An activation that training cuts at 1 does mind: for a lane 127 stands for 1 then, or for less where the sample stays
-below; for a hidden neuron too, and for 1 at the most. The shift is the whole layer's, so a neuron with a few weights
-that int8 does not hold in that unit has them cut off: a shift that holds every weight rounds all others coarsely. The
+An activation that training limits to 1 does not commute: 127 then stands for 1, or for less where the sample stays
+below, in lanes and in hidden neurons. The shift is that of the whole layer, so a neuron with a few weights that int8
+does not hold in its unit has them clipped: a shift that holds every weight would round all others coarsely. The
 square of a lane with unit u has the unit 128 u^2.
 """
 
@@ -41,30 +41,30 @@ from search.evaluation.static_evaluation import evaluate_batch
 from search.score import CP_PER_LOGIT
 
 ACTIVATION_NAMES = {"relu": CLIPPED, "clipped": CLIPPED, "squared": SQUARED, "dual": DUAL}
-"""What the search calls the activations of training."""
+"""The search's numbers of the activations, by their names in training."""
 MIN_ROW_SCALE = 16
 MAX_ROW_SCALE = 2048
 INT16, INT32 = (1 << 15) - 1, (1 << 31) - 1
 ROUNDING = 85
-"""Integers by which the rounding of forty rows and a bias, half of one each, and half of the widest shift can exceed
-the bound of a sum."""
+"""Most integers by which rounding can exceed the bound of a sum: half of one for each of 40 rows and the bias, and half
+of the widest shift."""
 WEIGHT_LIMIT = 127
 INPUT_SHIFTS = range(2, 8)
 CUT_INPUT_SHIFTS = range(6)
-"""Where training cuts activations: 127 stands for 1 then, and int16 holds no more than a few hundred times that."""
+"""Input shifts where training limits activations: 127 stands for 1 then, and int16 holds a few hundred times that."""
 EXTRA_SHIFTS = range(-2, 2)
-"""Steps tried around the shift that lets half of a layer's live neurons fill both int8 and 0..127."""
+"""Steps tried around the shift at which half of a layer's live neurons fill both int8 and 0..127."""
 RANGE_QUANTILE = 0.9999
-"""Activations beyond this quantile of the sample are cut off at 127; 0.999 makes finer steps and larger errors."""
+"""Quantile of the sample beyond which activations are clipped to 127; 0.999 has finer steps and larger errors."""
 UNSEEN_MARGIN = 1.5
-"""Random games do not show how far activations go: their ranges are widened by this."""
+"""Factor on the ranges of random games, which do not show the largest activations."""
 SHIFT_LIMIT = 20
 
 
 def largest_scales(folded: FoldedNetwork) -> tuple[np.ndarray, float]:
-    """The largest scale of each lane's int16 rows, f8 [N], and the bound of all lanes' sums in float units.
+    """Return the largest scale of each lane's int16 rows, f8 [N], and the bound of all lanes' sums in float units.
 
-    Raises ValueError in words if a position's sum, or a row, could leave int16 even at MIN_ROW_SCALE to one.
+    Raises ValueError if a position's sum, or a row, could leave int16 even at MIN_ROW_SCALE to one.
     """
     bound = np.maximum(folded.largest_sums(), np.abs(folded.rows).max(0))
     bound = np.maximum(bound, np.abs(folded.bias))
@@ -78,7 +78,7 @@ def largest_scales(folded: FoldedNetwork) -> tuple[np.ndarray, float]:
 
 
 def _ranges(inputs: np.ndarray, margin: float) -> np.ndarray:
-    """Float value that activation 127 should stand for, of each column; dead ones take a share of the liveliest."""
+    """Return the float value of activation 127 for each column; dead columns get a 64th of the largest value."""
     quantiles = np.quantile(inputs, RANGE_QUANTILE, axis=0) * margin
     return np.maximum(quantiles, max(float(quantiles.max()) / 64, 1e-6))
 
@@ -92,8 +92,11 @@ def _quantise_layer(
     number: int,
     limit: float,
 ) -> tuple[Layer, np.ndarray]:
-    """A layer in integers, and the units of its outputs. units: of the inputs; ranges: of the outputs' activations,
-    None at the output layer, whose rows share one unit; limit: what 127 may stand for at the most."""
+    """Return a layer in integers, and the units of its outputs.
+
+    units: units of the inputs. ranges: ranges of the activations; None at the output layer, whose rows share one unit.
+    limit: largest float value of activation 127.
+    """
     weight = weight * units
     largest = np.abs(weight).max(1)
     largest = np.maximum(largest, max(float(largest.max()), 1e-9) / 1024)
@@ -102,7 +105,7 @@ def _quantise_layer(
         sum_units = np.full(len(bias), largest.max() / WEIGHT_LIMIT)
     else:
         wanted = ranges / ACTIVATION_LIMIT
-        alive = ranges > ranges.max() / 32  # what never speaks has no say
+        alive = ranges > ranges.max() / 32  # dead neurons are ignored
         shift = int(np.floor(np.median(np.log2(wanted / (largest / WEIGHT_LIMIT))[alive]))) + extra_shift
         shift = max(0, min(SHIFT_LIMIT, shift))
         sum_units = np.maximum(wanted / (1 << shift), largest / WEIGHT_LIMIT)
@@ -116,7 +119,7 @@ def _quantise_layer(
 
 
 def _with_lanes(folded: FoldedNetwork) -> FoldedNetwork:
-    """The same network with lanes of zeros up to a multiple of 32, and weights of zero for them."""
+    """Return the network with lanes of zeros up to a multiple of 32, and weights of zero for them."""
     width = folded.rows.shape[1]
     extra = -width % LANES
     weight, bias = folded.layers[0]
@@ -128,7 +131,7 @@ def _with_lanes(folded: FoldedNetwork) -> FoldedNetwork:
 
 
 def _clipped_lanes(folded: FoldedNetwork, inputs: np.ndarray) -> np.ndarray:
-    """The clipped sums f8 (B, perspectives * N) behind a first layer's inputs."""
+    """Return the clipped sums f8 (B, perspectives * N) from a first layer's inputs."""
     if not folded.activates.clipped:
         return np.sqrt(inputs)
     parts = inputs.reshape(len(inputs), folded.perspectives, folded.activates.parts, -1)
@@ -138,7 +141,7 @@ def _clipped_lanes(folded: FoldedNetwork, inputs: np.ndarray) -> np.ndarray:
 def _quantise_at(
     folded: FoldedNetwork, scales: np.ndarray, input_shift: int, extra_shift: int, ranges: list[np.ndarray], **rest: Any
 ) -> EvalNetwork:
-    """Integers at given scales of the lanes [N], ranges of the hidden layers and shifts."""
+    """Return the integers at given scales of the lanes [N], ranges of the hidden layers, and shifts."""
     rows = np.rint(folded.rows * scales).astype(np.int16)
     bias = (np.rint(folded.bias * scales) + ((1 << input_shift) >> 1)).astype(np.int16)
     activates, unit = folded.activates, (1 << input_shift) / scales
@@ -166,28 +169,29 @@ def _quantise_at(
 
 @dataclass(frozen=True)
 class Cost:
-    """What quantisation changed on a sample, quantised less float64. None where the sample has no results."""
+    """Cost of quantisation on a sample: quantised minus float64. None where the sample has no results."""
 
     positions: int
     sign_flips: float
     """Share of positions whose predicted winner changed."""
     largest_error: float
-    """Of the logit."""
+    """Largest error of the logit."""
     mean_error: float
-    """Root of the mean square."""
+    """Root mean square error of the logit."""
     accuracy_change: float | None
-    """Share of decided positions, draws left out."""
+    """Change of the share of decided positions whose winner is predicted."""
     log_loss_change: float | None
+    """Change of the log loss, in nats per position."""
 
 
 def quantised_logits(net: EvalNetwork, sample: Sample) -> np.ndarray:
-    """Logits f8 (B,) as the search sees them."""
+    """Return the logits f8 (B,) that the search computes."""
     outputs = evaluate_batch(net, sample.pieces, sample.hands, sample.in_check)[:, 0]
     return np.trunc(outputs / net.output_divisor) * net.logit_per_output
 
 
 def measure_cost(folded: FoldedNetwork, net: EvalNetwork, sample: Sample) -> Cost:
-    """Compare the two on a sample."""
+    """Return the cost of quantisation on a sample."""
     exact, found = folded.logits(sample), quantised_logits(net, sample)
     accuracy = log_loss = None
     if sample.result is not None and (known := ~np.isnan(sample.result)).any():
@@ -214,9 +218,9 @@ def quantise(
     cp_per_logit: float = CP_PER_LOGIT,
     provenance: dict[str, Any] | None = None,
 ) -> EvalNetwork:
-    """The network in integers: of all shifts the ones with the least error of the win rate on the sample.
+    """Return the network in integers, with the shifts that have the least error of the win rate on the sample.
 
-    Raises ValueError in words where the integers would overflow or the search cannot evaluate the dimensions.
+    Raises ValueError if the integers would overflow or the search cannot evaluate the dimensions.
     """
     if not 1 <= len(folded.layers) <= MAX_LAYERS:
         raise ValueError(f"{len(folded.layers)} layers after the rows: the search evaluates 1 to {MAX_LAYERS}")
@@ -233,7 +237,7 @@ def quantise(
     first, *ranges = (np.minimum(_ranges(inputs, margin), folded.limit) for inputs in hidden)
     lane_range = first.reshape(folded.perspectives, -1).max(0)
     best: tuple[float, EvalNetwork] | None = None
-    # What is cut at a limit needs rows as fine at least as its activations.
+    # With limited activations rows must be at least as fine as activations.
     cut = [shift for shift in CUT_INPUT_SHIFTS if (ACTIVATION_LIMIT << shift) / folded.limit <= largest.min()]
     shifts = INPUT_SHIFTS if folded.limit == np.inf else cut
     for input_shift, extra_shift in product(shifts, EXTRA_SHIFTS if ranges else (0,)):

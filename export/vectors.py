@@ -1,6 +1,6 @@
-"""Test vectors: what a network makes of a few positions, step by step, for evaluators that others write.
+"""Test vectors: a network's evaluation of a few positions step by step, for evaluators in other programs.
 
-The file is described in docs/how/network_file.md, those of the shipped networks lie beside them in search/networks/.
+docs/how/network_file.md describes the file. Those of the shipped networks are in search/networks/.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from search.system.files import write_atomically
 FORMAT = "liteshogi test vectors"
 VERSION = 1
 LANES = 8
-"""Sums that a vector tells of each perspective, from the first."""
+"""Number of sums in a vector per perspective, from the first."""
 POSITIONS = (
     START_SFEN,
     "lnsgkgsnl/1r5b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2",
@@ -36,14 +36,14 @@ POSITIONS = (
     "1+P1K5/+P2G+P+S3/1+R+P1+L1+N2/9/9/9/3+l2+n1+p/1g1+s+p2k1/2+p1+r4 b BGS2N2L5Pbgs3p 200",
     "4k4/9/9/9/9/9/9/9/4K4 b 2R2B4G4S4N4L18P 1",
     "4k4/9/9/9/9/9/9/9/4K4 b R2BG4S2N4L9Pr3g2n9p 1",
-    # Handicaps: men that are nowhere.
+    # Handicaps: missing pieces.
     "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
     "3gkg3/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
 )
 
 
 def make_vectors(net: EvalNetwork) -> list[dict[str, Any]]:
-    """By position: the rows that each perspective adds, its first sums, the outputs and the centipawns."""
+    """Return for each position the active rows and first sums of each perspective, the outputs and the centipawns."""
     pieces, hands = np.zeros((1, SQUARES), np.uint8), np.zeros((1, 2 * HAND_KINDS), np.uint8)
     in_check, pos, features = np.zeros(1, np.bool_), new_position(), net.feature_set
     found = []
@@ -73,7 +73,7 @@ def make_vectors(net: EvalNetwork) -> list[dict[str, Any]]:
 
 
 def write_vectors(net: EvalNetwork, network: str, path: Path) -> int:
-    """Write the vectors of a network, of which `network` tells who it is, as JSON, a position a line; how many."""
+    """Write the vectors of a network as JSON, one position per line, and return their number; `network` is its name."""
     vectors = make_vectors(net)
     head = {"format": FORMAT, "version": VERSION, "network": network, "feature_set": net.feature_set.name}
     lines = ",\n".join(json.dumps(vector) for vector in vectors)

@@ -1,8 +1,8 @@
-"""The processes that train one network together, as `torchrun` starts them; or one alone.
+"""The processes that train one network together, started by `torchrun`; or a single process.
 
-All have the same weights and see the same batches, and each computes its share of every batch. What is a sum over the
-batch (the moments of a batch normalisation, gradients, losses) is totalled over the processes, so that each goes on
-with the numbers that one process alone would have, but for the order of the additions.
+All have the same weights and see the same batches, and each computes its share of every batch. Sums over the batch (the
+moments of a batch normalisation, gradients, losses) are added up over the processes, so each continues with the numbers
+of a single process, except for the order of additions.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ class Workers:
 
     @property
     def first(self) -> bool:
-        """Whether this is the one that writes files and speaks."""
+        """Whether this is the process that writes files and prints."""
         return self.rank == 0
 
     def share(self, count: int) -> slice:
-        """This process's part of `count` things; the parts of all, in the order of their ranks, are the whole."""
+        """Return this process's part of `count` items; the parts of all ranks in order are the whole."""
         return slice(count * self.rank // self.size, count * (self.rank + 1) // self.size)
 
     def total(self, *tensors: torch.Tensor) -> None:
-        """Replaces tensors of one dtype and device by their sums over all processes, the same bits in each.
+        """Replace tensors of one dtype and device by their sums over all processes, with equal bits in each.
 
-        All must call it, with the same shapes in the same order. Raises ConnectionError if one of them has ended."""
+        All must call it, with the same shapes in the same order. Raises ConnectionError if one of them has ended.
+        """
         if self.size == 1:
             return
         together = torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
@@ -47,13 +48,13 @@ class Workers:
             tensor.detach().copy_(total.view_as(tensor))
 
     def any(self, condition: bool) -> bool:
-        """Whether it holds in any process."""
+        """Return whether the condition holds in any process."""
         holds = torch.tensor([float(condition)])
         self.total(holds)
         return bool(holds)
 
     def meet(self) -> None:
-        """Waits until all have come here."""
+        """Wait until all processes have called this."""
         self.any(False)
 
 
@@ -62,13 +63,14 @@ ALONE = Workers()
 
 @cache
 def join_workers() -> Workers:
-    """The processes that this one was started with, by the variables of the environment that `torchrun` sets; alone
-    where there are none. Waits until all are there; raises ConnectionError if they cannot meet, ValueError if the
-    variables are not such as `torchrun` sets."""
+    """Return the processes that this one was started with, by the environment variables of `torchrun`; else ALONE.
+
+    Waits until all are there. Raises ConnectionError if they cannot connect, ValueError for wrong variables.
+    """
     size = os.environ.get("WORLD_SIZE", "1")
     if not size.isdecimal() or (size != "1" and "RANK" not in os.environ):
         raise ValueError(
-            f"WORLD_SIZE={size} of the environment, with RANK={os.environ.get('RANK', '')}, is not what torchrun sets: "
+            f"WORLD_SIZE={size} of the environment, with RANK={os.environ.get('RANK', '')}, is not set by torchrun: "
             "unset it to train in one process"
         )
     if size == "1":
@@ -77,7 +79,7 @@ def join_workers() -> Workers:
         gpus, rank = torch.cuda.device_count(), int(os.environ.get("LOCAL_RANK", "0"))
         if gpus:
             torch.cuda.set_device(rank % gpus)
-        # NCCL, the faster one, refuses two processes on one GPU.
+        # NCCL is faster and refuses two processes on one GPU.
         each_has_one = 0 < int(os.environ.get("LOCAL_WORLD_SIZE", size)) <= gpus
         distributed.init_process_group("cpu:gloo,cuda:nccl" if each_has_one else "gloo")
     atexit.register(_leave)
@@ -85,15 +87,15 @@ def join_workers() -> Workers:
 
 
 def _leave() -> None:
-    """End the group's threads, which must not outlive the interpreter; a second Ctrl-C does not hinder it."""
+    """End the group's threads, which must not outlive the interpreter; a second Ctrl-C does not prevent it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     distributed.destroy_process_group()
 
 
 def leave_with(code: int) -> None:
-    """End a process that has trained with others, at once and with this code; alone, do nothing.
+    """End a process that has trained with others, at once and with this code; do nothing in a single process.
 
-    PyTorch's threads may abort a process of a group while its interpreter is taken down, when all has long been saved.
+    PyTorch's threads may abort a process of a group while its interpreter shuts down, after everything was saved.
     """
     if distributed.is_initialized():
         sys.stdout.flush()
@@ -108,6 +110,6 @@ def _connection_errors() -> Iterator[None]:
     except RuntimeError as error:
         reason = str(error).split("\n")[0].split("] ", 1)[-1].split(". ")[0]  # without a place in PyTorch's sources
         raise ConnectionError(
-            f"process {os.environ.get('RANK')} of this run lost another ({reason}): see what that one says, then start "
-            "all of them again, and resume if a state was saved"
+            f"process {os.environ.get('RANK')} of this run lost another ({reason}): see the error of that one, then "
+            "start all of them again, and resume if a state was saved"
         ) from None

@@ -27,7 +27,7 @@ class Field:
     required: bool
     """Whether it has no default."""
     flags: tuple[str, ...]
-    """Its flag, and its aliases."""
+    """Its flag, its aliases, and the flag that turns it off."""
 
     @property
     def repeated(self) -> Any:
@@ -59,7 +59,7 @@ def fields_of(command: type) -> Iterator[Field]:
             kind,
             tyro.conf.Positional in marks,
             one.default is MISSING and one.default_factory is MISSING,
-            (_flag(name), *aliases),
+            (_flag(name), *aliases, *((_flag(f"no_{name}"),) if kind is bool else ())),
         )
 
 
@@ -93,12 +93,10 @@ def arranged(command: type, words: list[str], called: str, required: bool = True
     kept: list[str] = []
     positional, greedy = len(leading), None
     for flag, values in groups:
-        one = by_flag.get(flag)
-        if one is None:
-            kept += [flag, *values]
-            continue
-        if one.repeated is None:
-            positional += max(len(values) - one.count, 0)
+        name, equals, _ = flag.partition("=")
+        one = by_flag.get(name.replace("_", "-"))
+        if one is None or one.repeated is None or equals:
+            positional += max(len(values) - (0 if one is None or equals else one.count), 0)
             kept += [flag, *values]
             continue
         fitting = _fitting(one.repeated, values)

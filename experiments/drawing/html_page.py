@@ -1,4 +1,4 @@
-"""Pages of one HTML file that holds all that it needs and asks for nothing over a network."""
+"""HTML pages in one file, without references to other files or servers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def html_page(title: str, style: str, body: str, language: str = "en") -> str:
-    """The page: its `style` is CSS, its `body` HTML."""
+    """Return a page; `style` is CSS, `body` is HTML."""
     return f"""<!doctype html>
 <html lang="{language}">
 <head>
@@ -26,6 +26,6 @@ def html_page(title: str, style: str, body: str, language: str = "en") -> str:
 
 
 def json_script(name: str, value: Any) -> str:
-    """An element that holds a value for the page's scripts, found by its name: no tag of HTML begins in it."""
+    """Return an element with the id `name` that holds a JSON value for the page's scripts; `<` is escaped in it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return f'<script type="application/json" id="{name}">{text}</script>'

@@ -1,4 +1,4 @@
-"""Tables as Markdown has them."""
+"""Markdown tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Row = TypeVar("Row")
 
 
 def markdown_table(rows: Sequence[Row], columns: Sequence[tuple[str, Callable[[Row], str]]]) -> str:
-    """A line a row; `columns` are headings and what stands below them. Columns without a word are left out."""
+    """Return a table; `columns` are headings and functions from a row to a cell. Empty columns are omitted."""
     shown = [(name, [show(row) for row in rows]) for name, show in columns]
     shown = [(name, cells) for name, cells in shown if any(cells)]
     lines = [[name for name, _ in shown], ["---"] * len(shown), *zip(*(cells for _, cells in shown), strict=True)]

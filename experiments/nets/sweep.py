@@ -6,9 +6,10 @@ Every result is kept when it is there. The same call resumes an interrupted swee
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,8 @@ class _Run:
     failed: dict[str, str] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     """Digests of the files that the plan does not make."""
+    unmade: dict[str, str] = field(default_factory=dict)
+    """Why sets could not be made."""
     results: Results = field(init=False)
     writer: RunWriter = field(init=False)
     _numbered: int = 0
@@ -176,9 +179,9 @@ class _Run:
         play = self.plan.playing if self.sweep.games else None
         if play is not None:
             refuse_other_play(results, play, self.folder)
-        source = _source(self.plan, self.folder, results)
-        self._make_sets()
+        source = _Source(self.plan, self.folder, results)
         if source.work:
+            self._make_sets(source)
             self._require_measures()
         self._do_points(source)
         self._time_steps()
@@ -210,24 +213,32 @@ class _Run:
                     f"{self.folder}: {point.name} was measured with another network than {point.net}; rename it"
                 )
 
-    def _make_sets(self) -> None:
-        """Make the sets of the plan that are not there, each after those that it is made of."""
-        workforce = Workforce(ray=self.sweep.ray)
+    def _make_sets(self, source: _Source) -> None:
+        """Make the sets that points which are left learn from or are measured on, each after those that it is made of.
+
+        A set that cannot be made fails the points that learn from it; raises OSError or ValueError for a measure's."""
+        workforce, measured = Workforce(ray=self.sweep.ray), self.plan.measure.files()
         (self.folder / "data").mkdir(exist_ok=True)
 
         def make(name: str) -> None:
-            data, path = self.plan.sets[name], self.place.of(name)
-            if self.results.find(File, name) is not None and path.exists():
+            path = self.place.of(name)
+            if name not in self.plan.sets or (self.results.find(File, name) is not None and path.exists()):
                 return
-            for source in data.sources:
-                if source in self.plan.sets:
-                    make(source)
+            data = self.plan.sets[name]
+            for one in data.sources:
+                make(one)
             print(f"making {name}", file=sys.stderr, flush=True)
-            data.way.make([self.place.of(source) for source in data.sources], path, workforce)
+            data.way.make([self.place.of(one) for one in data.sources], path, workforce)
             self.results.add(File(name, 0, of=describe_data(path)))
 
-        for name in self.plan.sets:
-            make(name)
+        learnt = self.plan.sets if source.sampler else [n for one in source.left for n in one.options.get("data", ())]
+        for name in dict.fromkeys((*measured, *learnt)):
+            try:
+                make(name)
+            except (OSError, ValueError) as error:
+                if name in measured:
+                    raise
+                self.unmade[name] = str(error)
 
     def _require_measures(self) -> None:
         """Raise FileNotFoundError or ValueError for measures that would fail when the first network is trained."""
@@ -242,12 +253,11 @@ class _Run:
 
     def _do_points(self, source: _Source) -> None:
         done = {point.key for point in self.plan.known_points() if self.results.find(NetResult, *point.key)}
-        total = source.total
         under_way: dict[int, Point] = {}
 
         def measure() -> tuple[int, str]:
             stages = [f"{point.label}: {self._stage(point)}" for point in list(under_way.values())[: self._workers()]]
-            words = f"{len(done)} of {amount(total, 'point')}, {len(self.failed)} failed; {', '.join(stages)}"
+            words = f"{len(done)} of {amount(source.total, 'point')}, {len(self.failed)} failed; {', '.join(stages)}"
             return len(done), words.removesuffix("; ")
 
         def keep(point: Point, found: NetResult | Failed) -> None:
@@ -263,7 +273,7 @@ class _Run:
             source.see(point, found if isinstance(found, NetResult) else None)
             print(f"{point.label}, seed {point.seed}: {_in_brief(found)}", file=sys.stderr, flush=True)
 
-        def jobs(points: Iterator[Point]) -> Iterator[tuple[int, Point]]:
+        def jobs(points: Iterable[Point]) -> Iterator[tuple[int, Point]]:
             for point in points:
                 try:
                     self._prepare(point)
@@ -275,7 +285,7 @@ class _Run:
                 yield self._numbered, point
 
         task = PointTask(self.place, self.plan.measure)
-        with interrupt_flag() as interrupted, Progress(total, measure) as progress:
+        with interrupt_flag() as interrupted, Progress(source.total, measure) as progress:
             for wave in source.waves():  # a point begins from the network of one of an earlier wave
                 running = run_jobs(task, jobs(wave), self._workers(), self.sweep.ray, interrupted)
                 with closing(running) as coming:
@@ -290,6 +300,9 @@ class _Run:
         """Cut what a point learns from. Raises OSError, or ValueError also if what it begins from has failed."""
         if point.after and self.results.find(NetResult, point.after, point.seed) is None:
             raise ValueError(f"{point.after}, seed {point.seed}, from which it begins, is not trained")
+        for name in point.options.get("data", ()):
+            if name in self.unmade:
+                raise ValueError(f"{name}, which it learns from, could not be made: {self.unmade[name]}")
         if (cut := self.place.cut(point)) is not None and not cut.exists():
             data = [self.place.of(name) for name in point.options["data"]]
             choose_positions(data, int(point.options["positions"]), cut)
@@ -343,57 +356,40 @@ class _Run:
         write_atomically(self.folder / TABLE, summary(self.plan, self.results).encode())
 
 
-@dataclass
 class _Source:
     """The points that are not done, wave by wave."""
 
-    listed: Sequence[Point]
-    chosen: Callable[[], Iterator[Point]]
-    """Points of the spaces."""
-    see: Callable[[Point, NetResult | None], None]
-    """Takes the result of a point; None means that it failed."""
-    total: int
-    """Number of points, with those that are done."""
-    work: bool
-    """Whether any point is left."""
+    def __init__(self, plan: Plan, folder: Path, results: Results) -> None:
+        known = plan.known_points()
+        self.left = [point for point in known if results.find(NetResult, *point.key) is None]
+        """Those that are known before any is done."""
+        self.sampler = None if plan.search == "grid" else Sampler(plan, folder, results)
+        self.total = len(known) + (plan.points if self.sampler else 0)
+        """Number of points, with those that are done."""
+        self.work = bool(self.left) or (self.sampler is not None and self.sampler.chosen() < plan.points)
 
-    def waves(self) -> Iterator[Iterator[Point]]:
+    def waves(self) -> Iterator[Iterable[Point]]:
         """Yield points in waves: those of a wave begin from networks of earlier ones."""
         depth: dict[tuple[str, int], int] = {}
-        for point in self.listed:
+        for point in self.left:
             depth[point.key] = depth.get((point.after, point.seed), -1) + 1 if point.after else 0
         for wave in range(max(depth.values(), default=0) + 1):
-            of_wave = [point for point in self.listed if depth[point.key] == wave]
-            yield iter(of_wave) if wave else _chain(of_wave, self.chosen)
+            of_wave = [point for point in self.left if depth[point.key] == wave]
+            yield chain(of_wave, self.sampler.points() if self.sampler and not wave else ())
 
-
-def _chain(listed: Sequence[Point], chosen: Callable[[], Iterator[Point]]) -> Iterator[Point]:
-    yield from listed
-    yield from chosen()
-
-
-def _source(plan: Plan, folder: Path, results: Results) -> _Source:
-    def is_left(point: Point) -> bool:
-        return results.find(NetResult, *point.key) is None
-
-    listed = [point for point in plan.listed if is_left(point)]
-    if plan.search == "grid":
-        rest = [point for point in plan.grid() if is_left(point)]
-        total, work = len(plan.known_points()), bool(listed or rest)
-        return _Source(listed, lambda: iter(rest), lambda *_: None, total, work)
-    sampler = Sampler(plan, folder, results)
-    total = plan.points + len(plan.listed)
-    return _Source(listed, sampler.points, sampler.see, total, bool(listed) or sampler.chosen() < plan.points)
+    def see(self, point: Point, net: NetResult | None) -> None:
+        """Take in the result of a point; None means that it failed."""
+        if self.sampler is not None:
+            self.sampler.see(point, net)
 
 
 def _in_brief(found: NetResult | Failed) -> str:
     if isinstance(found, Failed):
         return found.why
+    tested, timed = found.tested, found.timed
     figures = (
-        [f"accuracy {100 * found.tested.report.accuracy:.2f} %"] if found.tested.report.accuracy is not None else []
+        "" if tested.report.accuracy is None else f"accuracy {100 * tested.report.accuracy:.2f} %",
+        "" if tested.d1_rmse is None else f"d1-RMSE {tested.d1_rmse:.4f}",
+        "" if timed is None else f"{timed.evaluation_ns:.0f} ns",
     )
-    if found.tested.d1_rmse is not None:
-        figures.append(f"d1-RMSE {found.tested.d1_rmse:.4f}")
-    if found.timed is not None:
-        figures.append(f"{found.timed.evaluation_ns:.0f} ns")
-    return ", ".join(figures)
+    return ", ".join(filter(None, figures))

@@ -1,7 +1,7 @@
-"""What the first layer's sums become before the hidden layers read them: the activations that there is a kernel for.
+"""Activations of the first layer's sums: those that the search has kernels for.
 
-All of them are clipped ReLUs to begin with. Squaring what is clipped ("SCReLU" in chess engines) lets a lane count more
-the stronger it is, and both side by side ("dual") cost the next layer twice the inputs.
+All start from a clipped ReLU. Squaring its outputs ("SCReLU" in chess engines) gives strong lanes more weight. Clipped
+values and squares side by side ("dual") double the inputs of the next layer.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ ActivationName = Literal["relu", "clipped", "squared", "dual"]
 
 @dataclass(frozen=True)
 class Activation:
-    """How sums become inputs, and where the hidden layers' ReLUs are cut."""
+    """The function from sums to inputs of the next layer, and the upper limit of the hidden layers' ReLUs."""
 
     ceiling: float
-    """Where activations are cut, from above."""
+    """Upper limit of activations."""
     clipped: bool
-    """Whether the clipped sums are inputs."""
+    """Whether the next layer reads the clipped sums."""
     squared: bool
-    """Whether their squares are, behind them."""
+    """Whether the next layer reads their squares, behind the clipped sums."""
 
     @property
     def parts(self) -> int:
-        """Inputs of the next layer for each of the first layer's outputs."""
+        """Inputs of the next layer per output of the first layer."""
         return self.clipped + self.squared
 
     def square_offset(self, width: int) -> int:
-        """Where the squares of `width` sums begin among the inputs; -1 where there are none."""
+        """Return the index of the first square among the inputs of `width` sums; -1 if there are no squares."""
         return width * self.clipped if self.squared else -1
 
     def cut(self, outputs: torch.Tensor) -> torch.Tensor:
-        """Outputs of any layer, cut to 0..ceiling."""
+        """Return a layer's outputs, clipped to 0..ceiling."""
         return torch.relu(outputs) if self.ceiling == float("inf") else outputs.clamp(0.0, self.ceiling)
 
     def inputs(self, sums: torch.Tensor) -> torch.Tensor:
-        """Inputs (samples, parts * N) of the first layer's sums (samples, N)."""
+        """Return the inputs (samples, parts * N) of the next layer from the sums (samples, N)."""
         cut = self.cut(sums)
         return torch.cat([cut] * self.clipped + [cut * cut] * self.squared, 1) if self.squared else cut
 
@@ -50,4 +50,4 @@ ACTIVATIONS: dict[str, Activation] = {
     "squared": Activation(1.0, clipped=False, squared=True),
     "dual": Activation(1.0, clipped=True, squared=True),
 }
-"""By name. `relu` is the article's, which only the integers clip, where a sample of positions says."""
+"""Activations by name. `relu`, of the article, is clipped only by quantisation, at the range of a sample."""

@@ -1,4 +1,4 @@
-"""The network that a configuration in a file describes."""
+"""Networks from the configurations in their files."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from lite.networks.value_network import NetworkConfig, ValueNetwork
 CONFIGS: dict[str, type[NetworkConfig]] = {
     config.name: config for config in (LiteConfig, UntiedConfig, DenseConfig, HalfKpConfig, KpConfig)
 }
-"""The kinds of network by name."""
+"""Configurations of the kinds of network, by name."""
 _EVERY_FIELD = {"network", "dims", "layout", "width", "hidden", "perspectives"}
-"""Older files name the fields of all kinds; those of another kind say nothing."""
+"""Fields that older files name for every kind of network; those of other kinds are ignored."""
 
 
 def network_from_config(config: Any) -> ValueNetwork:
-    """The untrained network from the JSON that `ValueNetwork.config` gave. ValueError for what it cannot have given."""
+    """Return the untrained network of a `ValueNetwork.config`. Raises ValueError for other values."""
     if not isinstance(config, dict):
         raise ValueError(f"a network's configuration is {type(config).__name__}, not an object")
     name = config.get("network")
@@ -29,5 +29,5 @@ def network_from_config(config: Any) -> ValueNetwork:
     kind = CONFIGS[str(name)]
     own = {field.name for field in fields(kind)}
     if unknown := set(config) - own - _EVERY_FIELD:
-        raise ValueError(f"not a network configuration: {briefly(unknown.pop())} is no part of one")
+        raise ValueError(f"not a network configuration: {briefly(unknown.pop())} is not one of its fields")
     return kind(**{name: value for name, value in config.items() if name in own}).build()

@@ -1,4 +1,4 @@
-"""The plain thing to measure the lite value network against: a free row of numbers per feature."""
+"""The dense network: a free row of numbers per feature, the baseline for the lite value network."""
 
 from __future__ import annotations
 
@@ -22,25 +22,27 @@ from search.rules.shogi import EMPTY, HAND_CODES, SQUARES
 
 @dataclass(frozen=True)
 class DenseConfig(NetworkConfig):
-    """What a dense network looks like."""
+    """Options of a dense network."""
 
     name: ClassVar[str] = "dense"
     learning_rate: ClassVar[float | None] = 0.04
 
     width: int = 64
-    """Numbers per row."""
+    """Outputs of the first layer: numbers per row and perspective."""
     hidden: tuple[int, ...] = (32,)
-    """Sizes of the hidden layers."""
+    """Outputs of each hidden layer."""
     perspectives: Literal[1, 2] = 1
-    """1: the mover's view; 2: the mover's and the opponent's view side by side, through the same first layer."""
+    """Number of views of the board. 1: the mover's. 2: the mover's and the opponent's, through the same first layer."""
     draw: bool = False
-    """A second output, the logit of a draw."""
+    """Add a second output, the logit of a draw."""
     activation: ActivationName = "relu"
-    """Of the sums. clipped: cut at 1, as the hidden layers are then; squared: that squared; dual: both side by side."""
+    """Activation of the first layer. relu: no upper limit. clipped: limit 1, also in the hidden layers. squared: the
+    square of clipped. dual: clipped and squared side by side."""
     king: KingName = "none"
-    """What rows know of the own king's square: mirrored, its wing; zones, its 3x3 squares; all, the square itself."""
+    """Rows that depend on the own king's square. none: they do not. mirrored: the board is reversed if the king is on
+    files 6 to 9. zones: own rows per zone of 3x3 squares. all: own rows per square."""
     buckets: int = 1
-    """Output layers, one for so many men in hand."""
+    """Number of output layers; the number of pieces in hand selects one."""
 
     def check(self) -> None:
         check_size("width", self.width, MAX_WIDTH)
@@ -55,7 +57,7 @@ class DenseConfig(NetworkConfig):
 
 
 class DensePieceSquareNetwork(ValueNetwork):
-    """A row of `width` free numbers per feature, batch normalisation, activation, hidden layers: NNUE without kings."""
+    """A network with a row of `width` free numbers per feature, batch normalisation, activation and hidden layers."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""The first layer for training: which table rows a position makes active.
+"""The active rows of positions, which the first layer sums in training.
 
-Every net of this room is linear up to its first activation, so its first layer is a table of rows, one per feature of
+All networks here are linear up to the first activation, so the first layer is a table of rows, one per feature of
 `piece_square` (piece on square, pieces in hand, in check), and a position is the sum of about forty of them. The
-listing's module moves a (B, 16, 9, 9) feature map about instead, which takes more than ten times as long.
+listing's module computes a (B, 16, 9, 9) feature map instead, which takes more than ten times as long.
 
 Order of the 2325 rows: `piece*81 + square` with the piece as the mover sees it (0-13 own, 14-27 enemy), then 28 own
 and 28 enemy rows for "holds at least n of a kind" (P8 L4 N4 S4 G4 B2 R2, the listing's order), then "in check".
@@ -29,13 +29,13 @@ CHECK_ROW = ROWS - 1
 HAND_LIMIT = np.concatenate((HAND_ROW_LIMIT, HAND_ROW_LIMIT))
 """Rows per kind in hand, by own P L N S B R G then the enemy's: pawns beyond the eighth add none."""
 HAND_START = np.concatenate((HAND_ROW_START, HAND_ROW_START + HAND_ROWS))
-"""Where a kind's rows start among the 56 hand rows: the rows stand in the order P L N S G B R."""
+"""First row of each kind among the 56 hand rows, which are in the order P L N S G B R."""
 MAX_LISTED = SQUARES + 2 * HAND_ROWS + 1
-"""More rows than any board can make active, legal or not."""
+"""Upper bound of the active rows of any board, legal or not."""
 
 
 def _other_rows() -> np.ndarray:
-    """For each row of the mover's view the row that says the same in the opponent's view; "in check" has none."""
+    """Return for each row of the mover's view the same feature's row in the opponent's view; "in check" has none."""
     own, turned = piece_square().codes_to_rows
     other = np.full(ROWS, ROWS, np.uint16)
     other[own[own != NO_ROW]] = turned[own != NO_ROW]
@@ -52,7 +52,7 @@ def _list_rows(pieces, hands, in_check, perspectives, rows, start):
     for position in range(pieces.shape[0]):
         start[sample] = listed
         own = rows[listed : listed + MAX_LISTED]
-        count = np.uint16(0)  # an index that cannot be negative needs no test for it
+        count = np.uint16(0)  # an unsigned index needs no test for negative values
         for square in range(SQUARES):
             piece = np.int32(pieces[position, square])
             own[count] = piece * SQUARES + square
@@ -79,7 +79,7 @@ def _list_rows(pieces, hands, in_check, perspectives, rows, start):
 def list_active_rows(
     pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray, perspectives: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The active rows of each sample, as `(rows u2 [total], start i8 [samples + 1])`.
+    """Return the active rows of each sample as `(rows u2 [total], start i8 [samples + 1])`.
 
     Sample s has `rows[start[s] : start[s + 1]]`. pieces u1 (B, 81) 0..28, hands u1 (B, 14), in_check bool (B,), all in
     the mover's view as in `Batch`. With two perspectives position b gives the samples 2b (the mover's view) and 2b+1

@@ -1,9 +1,9 @@
-"""From lists of active rows to outputs and back: the forward and backward pass of every net here.
+"""The forward and backward pass of all networks on a CPU, from lists of active rows to outputs and back.
 
-Each thread takes its part of the batch through all layers, a block of positions at a time, so that what one layer makes
-is still near the core when the next one reads it. Of the wide first layer only the sums are kept for the backward pass,
-which activates them anew. Threads wait for each other where batch normalisation needs all of the batch, and so do
-processes that share one.
+Each thread takes its part of the batch through all layers, one block of positions after the other, so that the outputs
+of a layer are still in the cache when the next layer reads them. The backward pass keeps only the sums of the wide
+first layer and activates them again. Threads, and processes that share a batch, wait for each other where batch
+normalisation needs the whole batch.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ Lists = tuple[np.ndarray, np.ndarray]
 """(rows, start) of adjacent samples: sample s has `rows[start[s] : start[s + 1]]`."""
 FirstLayer = TableSums | LineSums
 PART_POSITIONS = 2048
-"""Positions worth a thread: smaller parts wait longer for the GIL than they save (docs/guide/training.md)."""
+"""Least positions per thread: smaller parts wait longer for the GIL than they save (docs/guide/training.md)."""
 _NEAR = 1 << 18
-"""Numbers in a block of activations, in float32 a megabyte: near enough to the core when they are read again, and so
-many that threads seldom ask for Python's lock. The more threads, the larger blocks pay."""
+"""Numbers per block of activations, 1 MB in float32: few enough for the cache, and enough that threads seldom need the
+GIL. More threads profit from larger blocks."""
 
 
 @dataclass
 class _Part:
-    """A thread's part of a batch, and what it keeps of the forward pass."""
+    """A thread's part of a batch, with the values that the backward pass needs."""
 
     first: int
     last: int
@@ -52,7 +52,7 @@ class _Part:
 
 @dataclass(frozen=True)
 class _Activation:
-    """How sums become the inputs of the hidden layers; arrays [N] of the sums' dtype."""
+    """Scaling and activation of the sums; arrays [N] of the sums' dtype."""
 
     scaling: Scaling
     scale: np.ndarray
@@ -62,9 +62,9 @@ class _Activation:
     ceiling: Any
     square_offset: int
     inputs: int
-    """Of the next layer, for each sample."""
+    """Inputs of the next layer per sample."""
     near: int
-    """Numbers in a block."""
+    """Numbers per block."""
 
     @classmethod
     def of(cls, scaling: Scaling, activation: Activation, dtype: Any, parts: int) -> _Activation:
@@ -75,8 +75,10 @@ class _Activation:
         return cls(scaling, scale, shift, mean, deviation, dtype.type(activation.ceiling), offset, inputs, near)
 
     def blocks(self, part: _Part) -> Iterator[tuple[slice, slice, torch.Tensor]]:
-        """Blocks of a part as (positions, samples, activated sums (positions, perspectives * inputs)); the memory of
-        these is used again for the next block, and may be before."""
+        """Yield the blocks of a part as (positions, samples, activated sums (positions, perspectives * inputs)).
+
+        All blocks use the same memory for the activated sums, which the caller may overwrite.
+        """
         positions, samples = part.last - part.first, len(part.sums)
         if not positions:
             return
@@ -93,13 +95,13 @@ class _Activation:
 
 
 def _room(samples: int, width: int, dtype: torch.dtype) -> torch.Tensor:
-    """Memory for (samples, width) numbers, SPARE ones behind them."""
+    """Return memory for (samples, width) numbers, followed by SPARE more."""
     return torch.empty(samples * width + SPARE, dtype=dtype)[: samples * width].view(samples, width)
 
 
 @jit
 def _through_scaling(gradient, sums, scale, constant, slope, first, last, result, base):
-    """The gradient of the samples' sums, before they were scaled; and adds it to that of the base f8 [N]."""
+    """Compute the gradient of the samples' sums before scaling, and add it to that of the base f8 [N]."""
     for sample in range(first, last):
         for output in range(sums.shape[1]):
             line = constant[output] + slope[output] * sums[sample, output]
@@ -198,14 +200,14 @@ class _Outputs(torch.autograd.Function):
 
 
 def _of_all(workers: Workers, moments: np.ndarray, samples: int) -> tuple[np.ndarray, int]:
-    """Moments and samples of the whole batch, from those of this process's share."""
+    """Return moments and samples of the whole batch from those of this process's share."""
     numbers = np.append(moments, samples)
     workers.total(torch.from_numpy(numbers))
     return numbers[:-1].reshape(moments.shape), int(numbers[-1])
 
 
 def _total(parts: Sequence[Any]) -> Any:
-    """The sum of arrays or tensors, in the first one's memory."""
+    """Return the sum of arrays or tensors, in the memory of the first."""
     total, *others = parts
     for part in others:
         total += part
@@ -223,14 +225,14 @@ def fused_outputs(
     threads: int | None = None,
     workers: Workers = ALONE,
 ) -> torch.Tensor:
-    """Outputs (positions, outputs) of a net whose first layer is a sum of table rows; float32 or float64.
+    """Return outputs (positions, outputs) of a network whose first layer is a sum of rows; float32 or float64.
 
-    `lists(first, last)` lists the active rows of the samples of the positions first..last, one or two for a position.
-    Their sums are normalised by the modules `norms`, if any, as `batch_scaling` says, and activated; then come the
-    layers (weight, bias) of `linear`, the hidden ones cut at the activation's ceiling. Differentiable in the first
-    layer's tensors, the norms and the layers. A part of the batch goes to each of `threads`, of as many as torch has if
-    None, but no less than PART_POSITIONS; the same number of them gives the same bits. Each of `workers` brings its
-    share of one batch, over all of which the norms go.
+    `lists(first, last)` returns the active rows of the samples of positions first..last, one or two per position. Their
+    sums are normalised by the modules `norms`, if any, see `batch_scaling`, and activated; then follow the layers
+    (weight, bias) of `linear`, the hidden ones limited to the activation's ceiling. Differentiable in the first layer's
+    tensors, the norms and the layers. The batch is divided among `threads` (None means as many as torch has), at least
+    PART_POSITIONS each; an equal number of threads gives equal bits. Each of `workers` has its share of one batch, and
+    the norms cover all shares.
     """
     none = torch.zeros(0, dtype=first_layer.tensors[-1].dtype)
     gamma, beta = (torch.cat([getattr(norm, name) for norm in norms] or [none]) for name in ("weight", "bias"))

@@ -1,7 +1,7 @@
-"""The way from positions to logits by PyTorch's own operations: for tensors on any device, a GPU's among them.
+"""The forward pass of all networks by PyTorch's own operations, for tensors on any device, such as a GPU.
 
-The same function as the fused step of `fused_step.py`, which needs a CPU. Positions come as the reader has them, a
-hundred bytes each; their rows are found, and gathered, where the network is.
+It computes the same function as `fused_step.py`, which needs a CPU. Positions are transferred as the reader has them,
+about 100 bytes each; the device finds and gathers their rows.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from search.evaluation.feature_sets import (
 from search.rules.shogi import EMPTY, HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, NO_CODE, SQUARES
 
 MOST_ROWS = MEN + 3
-"""Rows that a position can make active: one for each man of a set, the two kings among them, and "in check"."""
+"""Most active rows of a position: one for each piece of a set, the kings included, and "in check"."""
 
 
 @cache
 def _tables(features: FeatureSet, device: torch.device) -> dict[str, torch.Tensor]:
-    """On a device what finds a feature set's rows."""
+    """Return the tables that find a feature set's rows, on a device."""
     arrays = {
         "square": torch.arange(SQUARES),
         "slot": HAND_CODES + torch.arange(2 * HAND_SLOTS),
@@ -46,11 +46,11 @@ def _tables(features: FeatureSet, device: torch.device) -> dict[str, torch.Tenso
 def gather_active_rows(
     features: FeatureSet, pieces: torch.Tensor, hands: torch.Tensor, in_check: torch.Tensor, perspective: int
 ) -> torch.Tensor:
-    """The rows int64 (B, MOST_ROWS) of a feature set's active features, filled up with the number of all rows.
+    """Return the active rows int64 (B, MOST_ROWS) of a feature set, filled up with the number of all rows.
 
     `FeatureSet.active_rows` on a device, with the check row: pieces u1 (B, 81), hands u1 (B, 14) and in_check bool
-    (B,) are the mover's view, as in `Batch`; perspective 0 is the mover's, 1 the opponent's. No more men than a set has
-    may be there, which the readers of records see to.
+    (B,) are the mover's view, as in `Batch`; perspective 0 is the mover's, 1 the opponent's. Positions must not
+    have more pieces than a set, which the readers of records check.
     """
     tables = _tables(features, pieces.device)
     pieces, hands = pieces.long(), hands.long()
@@ -73,22 +73,27 @@ def gather_active_rows(
 
 
 def _side_by_side(rows: torch.Tensor, none: torch.Tensor) -> torch.Tensor:
-    """The same without most of the columns that say none: PyTorch adds up what one row is told of a batch one by one,
-    so a hundred of them for every position would take nine tenths of a step."""
+    """Return rows (B, MOST_ROWS) without most of the columns of `none`.
+
+    PyTorch adds up the gradients of one row sequentially, so a hundred entries of `none` per position would take nine
+    tenths of a step.
+    """
     there = rows != none
     column = torch.where(there, there.cumsum(1) - 1, MOST_ROWS)
     return none.repeat(len(rows), MOST_ROWS + 1).scatter_(1, column, rows)[:, :MOST_ROWS]
 
 
 def gather_sums(table: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """The sum (samples, N) of each sample's rows of a table (features, N); rows int64 (samples, columns), those that
-    number the table's features are none."""
+    """Return the sum (samples, N) of each sample's rows of a table (features, N).
+
+    rows int64 (samples, columns); an entry that equals the number of features is no row.
+    """
     with_none = torch.cat((table, table.new_zeros(1, table.shape[1])))
     return nn.functional.embedding_bag(rows, with_none, mode="sum", padding_idx=len(table))
 
 
 class _Total(torch.autograd.Function):
-    """The sum over all processes, of a tensor and of its gradient on the way back."""
+    """The sum of a tensor over all processes, and of its gradient in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, numbers: torch.Tensor, workers: Workers) -> torch.Tensor:
@@ -105,8 +110,10 @@ class _Total(torch.autograd.Function):
 
 
 def normalise(sums: torch.Tensor, modules: Sequence[nn.Module], training: bool, workers: Workers) -> torch.Tensor:
-    """Sums (samples, N) by batch normalisations, each channel's columns side by side, as `batch_scaling` has it: over
-    the shares of all `workers` in training, when the running statistics move, too."""
+    """Return sums (samples, N) after batch normalisation, with each channel's columns adjacent, see `batch_scaling`.
+
+    In training the statistics cover the shares of all `workers`, and the running statistics are updated.
+    """
     norms: list[Any] = list(modules)
     weight, bias, mean, variance = (
         torch.cat([getattr(norm, name) for norm in norms]) for name in ("weight", "bias", "running_mean", "running_var")

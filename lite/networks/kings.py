@@ -1,6 +1,6 @@
-"""What a network's rows may know of the own king's square, and how few numbers that takes in training.
+"""Rows that depend on the own king's square, and how training shares their weights.
 
-- `none`: nothing.
+- `none`: rows do not depend on the king.
 - `mirrored`: a side whose king stands on the files 6 to 9 sees the board left-right reversed, so that every pattern
   about a king is learnt for both wings at once.
 - `zones`, `all`: rows of their own for each of nine zones of 3x3 squares, or for each square. In training they are a
@@ -28,27 +28,26 @@ KingName = Literal["none", "mirrored", "zones", "all"]
 _CENTRE_FILE = 4
 _KING_ROW = KING * SQUARES
 MIRRORED_ROW = np.arange(ROWS, dtype=np.uint16)
-"""The row that says the same of the board left-right reversed."""
+"""Row of the same feature on the board left-right reversed."""
 MIRRORED_ROW[:HAND_CODES] = (np.arange(28)[:, None] * SQUARES + MIRRORED_SQUARE).ravel()
 
 
 @dataclass(frozen=True, eq=False)
 class Kings:
-    """How the rows of a network depend on the own king's square; `kings(name)` makes one."""
+    """The dependence of a network's rows on the own king's square; `kings(name)` returns one."""
 
     feature_set: FeatureSet
-    """Of the folded rows."""
+    """Feature set of the folded rows."""
     mirrored: bool = False
     """Whether the second of two buckets has the first one's rows, reversed."""
 
     @property
     def buckets(self) -> int:
-        """Buckets that have rows of their own in training."""
+        """Number of buckets with own rows in training."""
         return 1 if self.mirrored else int(self.feature_set.king_bucket.max()) + 1
 
     def unfold(self, rows: torch.Tensor) -> torch.Tensor:
-        """The table of the feature set from the one that is trained: PIECE_SQUARE_ROWS for each bucket, then "in
-        check"."""
+        """Return the table of the feature set from the trained one: PIECE_SQUARE_ROWS per bucket, then "in check"."""
         if not self.mirrored:
             return rows
         board = rows[:PIECE_SQUARE_ROWS]
@@ -56,7 +55,7 @@ class Kings:
         return torch.cat((board, board[reverse], rows[PIECE_SQUARE_ROWS:]))
 
     def of_boards(self, x1: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Boards int64 (B, 81) of pieces as the own king sees them, and the trained bucket (B,) of each."""
+        """Return boards int64 (B, 81) as the own king sees them, and the trained bucket (B,) of each."""
         if self.feature_set.king_stride == 0:
             return x1, torch.zeros_like(x1[:, 0])
         own = x1 == KING
@@ -84,7 +83,7 @@ class Kings:
 
 @jit
 def _place_rows(rows, start, king_bucket, mirrored, strides, placed):
-    """strides: of the board's and the hands' rows from bucket to bucket, what is added to the latter, the check row."""
+    """strides: distance between buckets of board rows and of hand rows, offset of hand rows, and the check row."""
     for sample in range(len(start) - 1):
         king = NO_KING
         for place in range(start[sample], start[sample + 1]):
@@ -107,7 +106,7 @@ def _place_rows(rows, start, king_bucket, mirrored, strides, placed):
 
 @cache
 def kings(name: str) -> Kings:
-    """The one of a name."""
+    """Return the dependence of a name in KING_NAMES."""
     squares = np.arange(SQUARES)
     if name == "none":
         return Kings(piece_square())

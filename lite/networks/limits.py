@@ -1,4 +1,4 @@
-"""What a network's configuration may say: choices and sizes, checked before anything is built."""
+"""Checks of a network's configuration, made before anything is built."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ def check_choice(name: str, found: Any, choices: tuple[Any, ...]) -> None:
 
 
 def check_size(name: str, found: Any, most: int) -> None:
-    """Raises ValueError if it is no whole number from 1 to `most`."""
+    """Raise ValueError unless `found` is a whole number from 1 to `most`."""
     if not isinstance(found, int) or isinstance(found, bool) or not 1 <= found <= most:
         raise ValueError(f"{name} {briefly(found)}: choose a whole number from 1 to {most}")
 
 
 def check_hidden(found: Any) -> None:
-    """Raises ValueError if these are no sizes of hidden layers."""
+    """Raise ValueError unless `found` is a tuple of sizes of hidden layers."""
     if not isinstance(found, tuple) or len(found) >= MAX_LAYERS:
-        raise ValueError(f"hidden {briefly(found)}: a tuple of at most {MAX_LAYERS - 1} sizes of layers is needed")
+        raise ValueError(f"hidden {briefly(found)}: must be a tuple of at most {MAX_LAYERS - 1} sizes of layers")
     for size in found:
         check_size("hidden", size, MAX_LAYER)
 
 
 def briefly(found: Any) -> str:
-    """What was found, cut to a length that a message can bear."""
+    """Return a value as text, cut to 40 characters for a message."""
     return repr(found)[:40]

@@ -1,4 +1,4 @@
-"""Sums of rows that are zero but for a few lines: the first layer of the lite network and of the untied one.
+"""Sums of rows that are zero except for a few lines: the first layer of the lite and the untied network.
 
 A piece on a square reaches the C outputs of its rank, by the convolution along the files, the C outputs of its file, by
 the one along the ranks, and those of its line in each further direction. Of the 9 C numbers that a row has for a
@@ -25,12 +25,12 @@ from search.rules.shogi import SQUARES
 
 
 def lanes_of(channels: int) -> int:
-    """Numbers that a line takes in a table of pieces: four, or a multiple of eight."""
+    """Return the numbers per line in a table of pieces: 4, or a multiple of 8."""
     return 4 if channels <= 4 else -(-channels // 8) * 8
 
 
 def _make_add(lanes: int) -> Any:
-    """An intrinsic that adds `lanes` numbers of an array from a place on to those of another."""
+    """Return an intrinsic that adds `lanes` numbers of an array from a place to those of another."""
 
     @intrinsic
     def add(context, target, place, source, origin):
@@ -66,11 +66,11 @@ def _add_line(target, place, source, origin, lanes):
 
 @jit
 def _sum_lines(columns, board, hands, base, rows, start, sums, moments):
-    """`sums[s] = base + ` what the rows of sample s add, and each column's moments as in `TableSums.sum`.
+    """Compute `sums[s]` as base plus the rows of sample s, and each column's moments as in `TableSums.sum`.
 
-    columns [directions, 81]: where the line of each square begins among the N. board (pieces * 81, directions * lanes):
-    of each piece and square the numbers of its line in each direction, with zeros behind its C channels, for they are
-    added to the next line's, too. hands (other rows, N). sums: room for SPARE numbers must follow.
+    columns [directions, 81]: first column of the line of each square. board (pieces * 81, directions * lanes): for each
+    piece and square the numbers of its line in each direction, with zeros behind its C channels, as they are added to
+    the next line, too. hands (other rows, N). sums: room for SPARE numbers must follow.
     """
     flat, row_lanes, width, directions = board.reshape(-1), board.shape[1], len(base), len(columns)
     lanes = row_lanes // directions
@@ -94,7 +94,7 @@ def _sum_lines(columns, board, hands, base, rows, start, sums, moments):
 
 @jit
 def _scatter_lines(columns, gradient, rows, start, first, last, board, hands):
-    """Adds the gradient of each sample to that of its rows; of board's numbers after the C channels it is senseless.
+    """Add the gradient of each sample to that of its rows; board's numbers behind the C channels get a meaningless one.
 
     gradient: room for SPARE numbers must follow.
     """
@@ -116,18 +116,19 @@ def _scatter_lines(columns, gradient, rows, start, first, last, board, hands):
 
 
 class LineSums:
-    """A first layer as the board's rows of one line in each direction, (pieces * 81, directions * lanes), the hands'
-    and the check's rows (other rows, N), and the base [N]. lines: the line of each square [81], by direction."""
+    """A first layer whose board rows are kept as one line per direction."""
 
     def __init__(
         self, lines: Sequence[np.ndarray], board: torch.Tensor, hands: torch.Tensor, base: torch.Tensor
     ) -> None:
+        """lines: line of each square [81], per direction. board (pieces * 81, directions * lanes). hands: rows of hands
+        and "in check" (other rows, N). base [N]."""
         self.tensors = (board, hands, base)
         channels = len(base) // (LINES * len(lines))
         self.columns = channels * (LINES * np.arange(len(lines))[:, None] + np.stack(lines))
 
     def channel_of(self, channels: int) -> np.ndarray:
-        """The channel of each column: a direction's channels own its columns."""
+        """Return the channel of each column; a direction's channels own its columns."""
         of_direction = channels // len(self.columns)
         line, channel = np.divmod(np.arange(LINES * channels), of_direction)
         return np.asarray(channel + of_direction * (line // LINES))

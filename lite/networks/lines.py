@@ -1,4 +1,4 @@
-"""Directions in which the board falls into nine lines of nine squares: what line networks convolve along.
+"""Directions of the line networks' convolutions: each divides the board into nine lines of nine squares.
 
 Ranks and files are the article's. Diagonals run on from the other edge of the board, as on a cylinder, so that they are
 nine of nine squares, too; a block of 3x3 squares is read as a line file by file.
@@ -13,7 +13,7 @@ import numpy as np
 from search.rules.shogi import SQUARES
 
 LINES = 9
-"""Of each direction, and squares of a line."""
+"""Lines per direction, and squares per line."""
 LineName = Literal["diagonals", "blocks"]
 
 _FILE, _RANK = np.divmod(np.arange(SQUARES), 9)
@@ -23,10 +23,10 @@ _DIRECTIONS = {
     "diagonals": (((_FILE - _RANK) % 9, _FILE), ((_FILE + _RANK) % 9, _FILE)),
     "blocks": ((_FILE // 3 * 3 + _RANK // 3, _FILE % 3 * 3 + _RANK % 3),),
 }
-"""By name: the line of each square, and its place there."""
+"""The line of each square, and its place there, by the name of the direction."""
 FURTHER_LINES = tuple(_DIRECTIONS)[2:]
 
 
 def directions_of(further: tuple[str, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(line of each square, its place there), int [81] both, of each direction: ranks, files, then further ones."""
+    """Return (line of each square, place there), both int [81], per direction: ranks, files, then further ones."""
     return [direction for name in ("ranks", "files", *further) for direction in _DIRECTIONS[name]]

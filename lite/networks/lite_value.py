@@ -33,33 +33,38 @@ Layout = Literal["board", "blog"]
 
 @dataclass(frozen=True)
 class LiteConfig(NetworkConfig):
-    """What a lite value network looks like."""
+    """Options of a lite value network."""
 
     name: ClassVar[str] = "lite"
 
     dims: tuple[int, int, int] = (16, 4, 32)
-    """Embedding, channels of the convolution in each direction (9 outputs each), hidden layer."""
+    """Numbers per embedding, channels of each direction's convolution (9 outputs per channel), outputs of the hidden
+    layer."""
     layout: Layout = "board"
-    """board: kernels run along files and ranks; blog: the listing's scrambled view of the board."""
+    """Order of the board that the convolutions see. board: files and ranks. blog: the permuted order of the article's
+    listing."""
     perspectives: Literal[1, 2] = 1
-    """1: the mover's view; 2: the mover's and the opponent's view side by side, through the same first layer."""
+    """Number of views of the board. 1: the mover's. 2: the mover's and the opponent's, through the same first layer."""
     draw: bool = False
-    """A second output, the logit of a draw."""
+    """Add a second output, the logit of a draw."""
     activation: ActivationName = "relu"
-    """Of the sums. clipped: cut at 1, as the hidden layer is then; squared: that squared; dual: both side by side."""
+    """Activation of the first layer. relu: no upper limit. clipped: limit 1, also in the hidden layer. squared: the
+    square of clipped. dual: clipped and squared side by side."""
     lines: tuple[LineName, ...] = ()
-    """Directions beside ranks and files, with as many channels each: both diagonals, blocks of 3x3 squares."""
+    """Further directions of convolutions beside files and ranks, with as many channels each: diagonals, and blocks of
+    3x3 squares."""
     king: KingName = "none"
-    """What embeddings know of the own king's square: mirrored, its wing; zones, its 3x3 squares; all, the square."""
+    """Embeddings that depend on the own king's square. none: they do not. mirrored: the board is reversed if the king
+    stands on files 6 to 9. zones: own embeddings per zone of 3x3 squares. all: own embeddings per square."""
     buckets: int = 1
-    """Output layers, one for so many men in hand."""
+    """Number of output layers; the number of pieces in hand selects one."""
 
     def check(self) -> None:
         check_choice("layout", self.layout, ("board", "blog"))
         check_choice("perspectives", self.perspectives, (1, 2))
         check_choice("activation", self.activation, tuple(ACTIVATIONS))
         if not isinstance(self.dims, tuple) or len(self.dims) != 3:
-            raise ValueError(f"dims {briefly(self.dims)}: three numbers are needed: embedding, channels, hidden")
+            raise ValueError(f"dims {briefly(self.dims)}: must be three numbers: embedding, channels, hidden")
         if not isinstance(self.lines, tuple) or len(set(self.lines)) < len(self.lines):
             raise ValueError(f"lines {briefly(self.lines)}: name each direction once")
         for line in self.lines:
@@ -112,7 +117,7 @@ class LiteValueNetwork(ValueNetwork):
         self.l4 = nn.Linear(hidden, buckets * (1 + draw))
 
     def line_convolutions(self, embedding: int, channels: int) -> tuple[nn.Module, nn.Module]:
-        """(B, D, 9, 9) to (B, C, 1, 9) along the files, and to (B, C, 9, 1) along the ranks, without biases."""
+        """Return the convolutions of (B, D, 9, 9) to (B, C, 1, 9) along files and to (B, C, 9, 1) along ranks."""
         along_files = nn.Conv2d(embedding, channels, (9, 1), bias=False)
         return along_files, nn.Conv2d(embedding, channels, (1, 9), bias=False)
 
@@ -140,7 +145,7 @@ class LiteValueNetwork(ValueNetwork):
         return self.activates.inputs(torch.cat([line.flatten(1) for line in lines], 1))
 
     def _square_weights(self) -> list[torch.Tensor]:
-        """By direction (C, D, 81): the weights by which a square reaches its line."""
+        """Return the weights from each square to its line, (C, D, 81) per direction."""
         first: list[Any] = [self.l2_1.weight, self.l2_2.weight]
         weights = [weight.expand(-1, -1, 9, 9).flatten(2) for weight in first]
         for (line, place), module in zip(self.directions[2:], self.further_lines, strict=True):
@@ -150,13 +155,15 @@ class LiteValueNetwork(ValueNetwork):
         return weights
 
     def _lines_of_squares(self, like: torch.Tensor) -> list[torch.Tensor]:
-        """By direction (81, 9): 1 where a square lies in a line."""
+        """Return 1 where a square lies in a line, else 0; (81, 9) per direction."""
         found = (nn.functional.one_hot(torch.from_numpy(line), LINES) for line, _ in self.directions)
         return [one.to(like) for one in found]
 
     def _embeddings(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Of the pieces (buckets, 28, D), less that of an empty square, of the hands (buckets, 56, D), and of an empty
-        square (D,)."""
+        """Return the embeddings of pieces (buckets, 28, D), of hands (buckets, 56, D), and of an empty square (D,).
+
+        Those of pieces are differences to that of an empty square.
+        """
         pieces, empty = self.l1_1.weight[:EMPTY], self.l1_1.weight[EMPTY].detach()
         # The padding row is zero after any training, yet a loaded net may hold something else there; rows are then
         # differences to an empty square, and the constant is the empty board.

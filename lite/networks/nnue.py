@@ -4,10 +4,10 @@ As YaneuraOu's own trainer does it (`source/eval/nnue/trainer` of its repository
 Neural-Network-based Evaluation Function for computer Shogi", 2018): activations are cut to 0..1, which an `nn.bin`
 counts as 0..127, and the weights of later layers are kept where int8 holds them at 64 to one.
 
-A row of HalfKP (own king's square x piece) is seen rarely, so while training it is a sum of four: its own, one of the
-king's square alone, one of the piece alone, and for pieces on the board one of the piece's place relative to the king.
-What is learnt of one king's square so serves all others. Only the rows that a batch makes active are summed up and get
-a gradient; `first_layer()` sums up all of them, and nothing of the factors is left in what is exported.
+A row of HalfKP (own king's square x piece) is rarely active, so in training it is a sum of four factors: its own, one
+of the king's square, one of the piece, and for pieces on the board one of the place relative to the king. Squares of
+the king share what is learnt that way. Only the active rows of a batch are summed and get a gradient. `first_layer()`
+sums all of them, so the exported network has no factors.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from search.rules.shogi import EMPTY, HAND_CODES, HAND_SLOTS, KINDS, KING, SQUAR
 Features = Literal["half_kp", "k_p"]
 
 WEIGHT_SCALE = 64
-"""An nn.bin's int8 weights of hidden layers, of one."""
+"""Integer of the weight 1 in hidden layers of an nn.bin."""
 ACTIVATION_SCALE = 127
-"""An nn.bin's activations, of one."""
+"""Integer of the activation 1 in an nn.bin."""
 OUTPUT_SCALE = 600 * 16
-"""An nn.bin's output, of one logit: YaneuraOu's trainer takes a value of 600 for a logit, and FV_SCALE is 16."""
+"""Output of one logit in an nn.bin: YaneuraOu's trainer uses 600 per logit, and FV_SCALE is 16."""
 HIDDEN_LIMIT = 127 / WEIGHT_SCALE
 OUTPUT_LIMIT = 127 / (OUTPUT_SCALE / ACTIVATION_SCALE)
 """Largest weights that int8 holds at these scales."""
@@ -58,7 +58,7 @@ _features = cache(feature_set)
 _BOARD_START = 90
 """BonaPiece numbers from here on are pieces on squares."""
 _SPAN = 17
-"""Differences of two files or two ranks."""
+"""Number of differences between two files or two ranks."""
 RELATIVE_ROWS = (BONA_END - _BOARD_START) // SQUARES * _SPAN * _SPAN
 
 
@@ -100,7 +100,7 @@ def _list_rows(pieces, hands, codes_to_rows, king_bucket, king_stride, missing_r
 
 
 def list_feature_rows(features: FeatureSet, pieces: np.ndarray, hands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The active rows `(rows u4 [total], start i8 [2 B + 1])` of each position's two perspectives, mover's first.
+    """Return the active rows `(rows u4 [total], start i8 [2 B + 1])` of each position's views, the mover's first.
 
     Sample s has `rows[start[s] : start[s + 1]]`. pieces u1 (B, 81), hands u1 (B, 14): the mover's view, as in `Batch`.
     """
@@ -135,7 +135,7 @@ def _number_rows(rows, number, used, numbered):
 
 @jit
 def _relative_row(king, piece):
-    """Row of a piece's place seen from the king's square; -1 for a piece in hand."""
+    """Return the row of a piece's place relative to the king's square; -1 for a piece in hand."""
     if piece < _BOARD_START:
         return np.int64(-1)
     plane, square = (piece - _BOARD_START) // SQUARES, (piece - _BOARD_START) % SQUARES
@@ -157,7 +157,7 @@ def _sum_factors(table, king, piece, relative, used, first, last, result):
 
 @jit
 def _spread_gradient(gradient, used, table, king, piece, relative):
-    """The gradient of each used row goes to the table's, and to those of all factors."""
+    """Add the gradient of each used row to those of the table and of all factors."""
     for index in range(len(used)):
         row = np.int64(used[index])
         near = _relative_row(row // BONA_END, row % BONA_END)
@@ -171,7 +171,7 @@ def _spread_gradient(gradient, used, table, king, piece, relative):
 
 
 class _FactoredRows(torch.autograd.Function):
-    """The used rows of a table, their factors added: (used, N)."""
+    """The used rows of a table plus their factors, (used, N)."""
 
     @staticmethod
     def forward(
@@ -194,20 +194,20 @@ class _FactoredRows(torch.autograd.Function):
 
 @dataclass(frozen=True)
 class NnueConfig(NetworkConfig):
-    """What an NNUE looks like, whose feature set a subclass names."""
+    """Options of an NNUE network, whose feature set a subclass names."""
 
     name: ClassVar[Features]
     learning_rate: ClassVar[float | None] = 0.005
 
     width: int = 256
-    """Numbers per row, a multiple of 32."""
+    """Outputs of the first layer per perspective, a multiple of 32."""
     hidden: tuple[int, ...] = (32, 32)
-    """Sizes of the hidden layers."""
+    """Outputs of each hidden layer."""
 
     def check(self) -> None:
         check_size("width", self.width, MAX_WIDTH)
         if self.width % LANES:
-            raise ValueError(f"width {self.width}: NNUE takes a multiple of {LANES}")
+            raise ValueError(f"width {self.width}: must be a multiple of {LANES}")
         check_hidden(self.hidden)
 
     def build(self) -> NnueNetwork:
@@ -216,20 +216,20 @@ class NnueConfig(NetworkConfig):
 
 @dataclass(frozen=True)
 class HalfKpConfig(NnueConfig):
-    """What a HalfKP network looks like."""
+    """Options of a HalfKP network."""
 
     name: ClassVar[Features] = "half_kp"
 
 
 @dataclass(frozen=True)
 class KpConfig(NnueConfig):
-    """What a K+P network looks like."""
+    """Options of a K+P network."""
 
     name: ClassVar[Features] = "k_p"
 
 
 class NnueNetwork(ValueNetwork):
-    """Both perspectives' `width` sums, clipped to 0..1, side by side, then `hidden` layers and the output (a logit)."""
+    """Both perspectives' `width` sums, clipped to 0..1, then `hidden` layers and the output (a logit)."""
 
     activation = "clipped"
     listed = False
@@ -262,18 +262,20 @@ class NnueNetwork(ValueNetwork):
         return [HIDDEN_LIMIT] * (len(self.linear) - 1) + [OUTPUT_LIMIT]
 
     def forward(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """The listing's inputs do not tell more than eight pawns in hand, which NNUE counts: ValueError."""
+        """Raise ValueError: the listing's inputs end at eight pawns in hand, and NNUE counts more."""
         raise ValueError(
             f"a {self.network_config.name} network has no form with the lite network's inputs, so none in ONNX"
         )
 
     def outputs(self, pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> torch.Tensor:
-        """Outputs (B, 1) from a batch's arrays; `in_check` is no input of NNUE. In training the weights are clipped
-        first: they always are where the gradient is taken, whatever the optimiser did to them."""
+        """Return outputs (B, 1) from a batch's arrays; `in_check` is ignored.
+
+        In training the weights are clipped first, so that the gradient is taken inside their limits.
+        """
         rows, start = list_feature_rows(self.feature_set, pieces, hands)
         table: torch.Tensor = self.table
         if len(self.king):
-            # Few of a large table's rows are in a batch: those get numbers of their own.
+            # A batch has few rows of a large table: they get new numbers.
             used, numbered = np.empty_like(rows), np.empty_like(rows)
             used = used[: _number_rows(rows, np.full(len(table), -1, np.int32), used, numbered)]
             rows = numbered
@@ -303,7 +305,7 @@ class NnueNetwork(ValueNetwork):
         sums = self.bias + gather_sums(self.table, rows)
         if not len(self.king):
             return sums
-        # What numbers all rows of the table, for none, becomes what numbers all kings, and all of the other factors.
+        # The number of all rows stands for "no row"; it becomes the number of all kings and of all other factors.
         there = rows != len(self.table)
         king, piece = rows // BONA_END, torch.where(there, rows % BONA_END, BONA_END)
         plane, square = (piece - _BOARD_START) // SQUARES, (piece - _BOARD_START) % SQUARES
@@ -315,7 +317,7 @@ class NnueNetwork(ValueNetwork):
         return sums + of_kings + gather_sums(self.piece, piece) + gather_sums(self.relative, near)
 
     def first_layer(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows f8 [features, N], the factors summed in, and bias f8 [N]."""
+        """Return rows f8 [features, N] with the factors added, and bias f8 [N]."""
         table, king, piece, relative, bias = (
             part.detach().cpu().double().numpy()
             for part in (self.table, self.king, self.piece, self.relative, self.bias)

@@ -1,7 +1,7 @@
-"""Batch normalisation of the first layer's sums, its activation, and the way back through both, in Numba.
+"""Batch normalisation and activation of the first layer's sums, and the gradients of both, in Numba.
 
 Ioffe and Szegedy, "Batch Normalization" (2015), equations 1-4, and their gradients. Several columns may share one
-channel's statistics: nine columns are the outputs of one channel of the lite network's BatchNorm2d.
+channel's statistics: a channel of the lite network's BatchNorm2d has nine columns.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ def _cut(value, ceiling):
 
 @jit
 def activate(sums, scale, shift, ceiling, square_offset, first, last, result):
-    """Scaled and shifted sums of the samples first..last, cut to 0..ceiling; their squares from the column
-    `square_offset` on, in place of them if that is 0 and not at all if it is -1."""
+    """Scale and shift the sums of samples first..last and clip them to 0..ceiling.
+
+    Their squares follow from column `square_offset`: 0 replaces the clipped sums by them, -1 leaves them out.
+    """
     for sample in range(first, last):
         for output in range(sums.shape[1]):
             value = sums[sample, output] * scale[output] + shift[output]
@@ -40,9 +42,11 @@ def activate(sums, scale, shift, ceiling, square_offset, first, last, result):
 def pass_gradient(
     of_inputs, sums, scale, shift, mean, deviation, ceiling, square_offset, first, last, gradient, moments
 ):
-    """From the gradient of what `activate` gave (last - first, inputs), which it spoils, that of the scaled sums; and
-    adds to moments f8 [2, N] each column's gradient, plain and times the normalised sum: the gradients of the
-    normalisation's bias and weight."""
+    """Compute the gradient of the scaled sums from that of the output of `activate` (last - first, inputs).
+
+    The latter is overwritten. Each column's gradient, plain and times the normalised sum, is added to moments f8
+    [2, N]: these are the gradients of the normalisation's bias and weight.
+    """
     plain, normalised = moments[0], moments[1]
     for sample in range(first, last):
         own = of_inputs[sample - first]
@@ -63,7 +67,7 @@ def pass_gradient(
 
 @dataclass(frozen=True)
 class Scaling:
-    """What each channel of the sums' columns is normalised by; all f8 [channels]."""
+    """The normalisation of each channel; all f8 [channels]."""
 
     mean: np.ndarray
     deviation: np.ndarray
@@ -73,11 +77,13 @@ class Scaling:
     channel_of: np.ndarray
     """The channel of each column, int [N]."""
     of_batch: bool
-    """Whether mean and deviation are the batch's own, through which a gradient goes, too."""
+    """Whether mean and deviation are those of the batch, which have a gradient, too."""
 
     def sums_gradient(self, moments: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray]:
-        """(constant, slope), f8 [channels], from `pass_gradient`'s moments of all samples of a batch that was
-        normalised by its own statistics: the gradient of a sum x is `scale * gradient - constant - slope * x`."""
+        """Return (constant, slope), f8 [channels], from `pass_gradient`'s moments of a batch with its own statistics.
+
+        The gradient of a sum x is `scale * gradient - constant - slope * x`.
+        """
         plain, normalised = by_channel(moments, self.channel_of)
         # d/dx of the mean and the variance: -a (mean(g) + x_hat mean(g x_hat)), as constant + slope * x.
         elements = samples * moments.shape[1] // len(self.scale)
@@ -86,23 +92,23 @@ class Scaling:
 
 
 def unscaled(width: int) -> Scaling:
-    """Sums of `width` columns as they are."""
+    """Return the scaling that leaves `width` columns unchanged."""
     return Scaling(np.zeros(1), np.ones(1), np.ones(1), np.zeros(1), np.zeros(width, np.int64), of_batch=False)
 
 
 def by_channel(moments: np.ndarray, channel_of: np.ndarray) -> np.ndarray:
-    """Sums f8 [2, channels] of moments f8 [2, N] over each channel's columns."""
+    """Return the sums f8 [2, channels] of moments f8 [2, N] over each channel's columns."""
     return np.array([np.bincount(channel_of, column) for column in moments])
 
 
 def batch_scaling(
     modules: Sequence[nn.Module], training: bool, moments: np.ndarray, samples: int, channel_of: np.ndarray
 ) -> Scaling:
-    """The scaling by batch normalisations, whose channels are numbered through; each owns as many columns.
+    """Return the scaling of batch normalisations; all of their channels have the same number of columns.
 
     In training the statistics are the batch's, over samples and a channel's columns together, from the columns' sums
-    and sums of squares (moments f8 [2, N]), and the modules' running statistics move as PyTorch moves them (unbiased
-    variance, `momentum`); otherwise the running ones are used.
+    and sums of squares (moments f8 [2, N]), and the modules' running statistics are updated as in PyTorch (unbiased
+    variance, `momentum`); otherwise the running statistics are used.
     """
     norms: list[Any] = list(modules)
     weight, bias, mean, variance = (

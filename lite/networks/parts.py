@@ -1,4 +1,4 @@
-"""Work in equal parts, each in a thread of its own."""
+"""Parallel work in equal parts, one per thread."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def _alone() -> None:
 
 
 def part_bounds(count: int, threads: int | None) -> list[tuple[int, int]]:
-    """`range(count)` in as many equal parts (first, last) as there are threads; None: as torch has."""
+    """Return `range(count)` in equal parts (first, last), one per thread; None means as many threads as torch has."""
     parts = min(threads or torch.get_num_threads(), max(count, 1))
     return [(count * part // parts, count * (part + 1) // parts) for part in range(parts)]
 
 
 def at_once(function: Callable[..., Any], *items: Iterable[Any]) -> list[Any]:
-    """`function` of every part's items, each in a thread of its own; results in order. Kernels release the GIL."""
+    """Return the results of `function` on every part's items, each in its own thread; kernels release the GIL."""
     calls = list(zip(*items, strict=True))
     if len(calls) == 1:
         return [function(*calls[0])]

@@ -1,7 +1,7 @@
-"""Sums of chosen rows of a matrix, and their gradient: what a first layer takes most time for.
+"""Sums of chosen rows of a matrix, and their gradient: most of the time of a first layer.
 
-Sums stay in vector registers over all rows that are added. LLVM does not manage that with loops over arrays, which load
-and store every sum for every row.
+Sums stay in vector registers while rows are added. LLVM does not achieve that with loops over arrays, which load and
+store every sum for every row.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from search.compiling.jit import jit
 from search.primitives.llvm import i64, load, store, vector
 
 BLOCK = 512
-"""Samples whose gradients are spread together: a quarter of a megabyte of them at 128 outputs, near the core."""
+"""Samples whose gradients are distributed together: 256 KB at 128 outputs, which fits into the cache."""
 SPARE = 8
-"""Numbers that kernels may read and write behind sums and gradients, to no effect."""
+"""Numbers behind sums and gradients that kernels may read and write without effect."""
 _BUCKET = BLOCK + 32
 """Places from one row's bucket to the next: not a power of two, which would map all buckets to a few cache lines."""
 _MOST_BUCKETS = 8192
-"""Features beyond which samples of a block seldom share rows, and buckets would fill the memory."""
+"""Most features with buckets: with more, samples of a block seldom share rows, and buckets would fill the memory."""
 
 
 def _make_add_lanes(lanes: int) -> Any:
-    """An intrinsic that does `lanes` lanes of `add_rows`, from lane `first_lane` on."""
+    """Return an intrinsic for `lanes` lanes of `add_rows`, from lane `first_lane`."""
 
     @intrinsic
     def add_lanes(context, target, index, matrix, chosen, first, last, first_lane):
@@ -66,7 +66,7 @@ _add_64, _add_32, _add_16, _add_8, _add_4, _add_2, _add_1 = (_make_add_lanes(1 <
 
 @jit
 def add_rows(target, index, matrix, chosen, first, last):
-    """`target[index] += matrix[chosen[first:last]]`, one row after the other.
+    """Compute `target[index] += matrix[chosen[first:last]]`, row by row.
 
     target, matrix: float (any, N) of one width and dtype, C-contiguous; chosen: unsigned integers.
     """
@@ -96,7 +96,7 @@ def add_rows(target, index, matrix, chosen, first, last):
 
 @jit
 def add_moments(sums, sample, moments):
-    """Adds a sample's numbers and their squares to moments f8 [2, N]."""
+    """Add a sample's numbers and their squares to moments f8 [2, N]."""
     total, square = moments[0], moments[1]
     for output in range(sums.shape[1]):
         value = np.float64(sums[sample, output])
@@ -106,8 +106,10 @@ def add_moments(sums, sample, moments):
 
 @jit
 def _sum_rows(table, base, rows, start, sums, moments):
-    """`sums[s] = base + table[rows[start[s]:start[s + 1]]].sum(0)`; to moments f8 [2, N] goes each column's sum and sum
-    of squares."""
+    """Compute `sums[s] = base + table[rows[start[s]:start[s + 1]]].sum(0)`.
+
+    Each column's sum and sum of squares is added to moments f8 [2, N].
+    """
     for sample in range(len(start) - 1):
         for output in range(len(base)):
             sums[sample, output] = base[output]
@@ -117,10 +119,11 @@ def _sum_rows(table, base, rows, start, sums, moments):
 
 @jit
 def _scatter_rows(gradient, rows, start, first, last, bucket, count, table_gradient):
-    """Adds the gradient (last - first, N) of at most BLOCK samples to that of every row that they list, in their order.
+    """Add the gradient (last - first, N) of at most BLOCK samples to those of their rows, in their order.
 
-    The samples are first put into a bucket for each row, so that a row's gradient is read and written but once.
-    bucket, count: places for each row, and how many are taken: none; empty for a table of too many features.
+    The samples are first put into a bucket for each row, so that a row's gradient is read and written once.
+    bucket: room for the samples of each row; count: their number, 0 before and after. Both are empty for a table with
+    too many features.
     """
     if len(count) == 0:
         for sample in range(first, last):
@@ -150,17 +153,19 @@ class TableSums:
         self.tensors = (table, base)
 
     def channel_of(self, channels: int) -> np.ndarray:
-        """The channel of each column, whose columns stand side by side."""
+        """Return the channel of each column; those of a channel are adjacent."""
         width = len(self.tensors[1])
         return np.repeat(np.arange(channels), width // channels)
 
     def sum(self, arrays: list[np.ndarray], rows: np.ndarray, start: np.ndarray, sums: np.ndarray, moments: np.ndarray):
-        """Writes the sums (samples, N), and adds to their columns' moments."""
+        """Write the sums (samples, N), and add to their columns' moments."""
         _sum_rows(*arrays, rows, start, sums, moments)
 
     def scatter(self, gradients: list[np.ndarray]) -> Callable[..., None]:
-        """A function (gradient, rows, start, first, last) that adds the gradient (last - first, N) of at most BLOCK
-        samples first..last to those of the tensors, the base's excepted."""
+        """Return a function (gradient, rows, start, first, last) that adds to the gradient of the table.
+
+        gradient (last - first, N) is that of samples first..last, at most BLOCK.
+        """
         table = gradients[0]
         features = len(table) if len(table) <= _MOST_BUCKETS else 0
         bucket, count = np.empty(features * _BUCKET, np.uint16), np.zeros(features, np.int64)

@@ -1,4 +1,4 @@
-"""A network's shapes without its values: what it takes is known before memory is asked for.
+"""Modules with shapes but without values, to know their size before memory is allocated.
 
 PyTorch's device `meta` keeps no values. Random numbers and arithmetic there go through its compiler, which takes
 seconds to load; here such a call leaves the tensor as it is, which has the shape already.
@@ -25,6 +25,6 @@ class _NoValues(TorchFunctionMode):
 
 @contextmanager
 def shapes_alone() -> Iterator[None]:
-    """In this context modules are built on the device `meta`; they are good for their shapes alone."""
+    """Within the block, build modules on the device `meta`: they have shapes and no values."""
     with torch.device("meta"), _NoValues():
         yield

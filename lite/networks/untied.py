@@ -13,7 +13,7 @@ from lite.networks.lite_value import LiteConfig, LiteValueNetwork
 
 @dataclass(frozen=True)
 class UntiedConfig(LiteConfig):
-    """What such a network looks like."""
+    """Options of an untied network: those of a lite one."""
 
     name: ClassVar[str] = "untied"
 
@@ -22,8 +22,10 @@ class UntiedConfig(LiteConfig):
 
 
 class UntiedNetwork(LiteValueNetwork):
-    """`l2_1.weight` (C, D, 9, 9), where [o, c, f, r] leads from file f to the output of rank r, and `l2_2.weight`
-    likewise, with [o, c, f, r] from rank r to the output of file f; all else is the lite network's."""
+    """A lite network whose convolutions have own weights per square.
+
+    [o, c, f, r] of `l2_1.weight` (C, D, 9, 9) leads to the output of rank r, that of `l2_2.weight` to that of file f.
+    """
 
     kind = UntiedConfig
 

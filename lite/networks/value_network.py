@@ -1,6 +1,6 @@
-"""What every network here is built from, and what it can do.
+"""The base of all value networks, and the interface that training and export use.
 
-A network's first layer is a sum of table rows. It speaks one protocol, `ValueNetwork`: `forward(x1, x2)` is the slow
+A network's first layer is a sum of table rows. Its interface is `ValueNetwork`: `forward(x1, x2)` is the slow
 reference path over the listing's inputs, `outputs(pieces, hands, in_check)` the same function by summed rows, for
 training on a CPU, and `gathered_outputs` for training on another device; `first_layer()` and `layers()` are what export
 folds. The first output is the logit of the mover's win, the second, of a network that has one, that of a draw.
@@ -32,19 +32,19 @@ HAND_PADDING = 57
 """Index of the row that stands for "nothing" in `x2`."""
 _OTHER_PIECE = OTHER_COLOUR[: EMPTY + 1].tolist()
 _OTHER_HAND = [(row + 28) % 56 if row < 56 else HAND_PADDING for row in range(HAND_PADDING + 1)]
-"""The other player's, of each board code and of each index in `x2`."""
+"""The other player's index in `x2`, by index; `_OTHER_PIECE` holds board codes."""
 _UNSAID = {"draw": False, "activation": "relu", "lines": (), "king": "none", "buckets": 1}
-"""Fields that a network file leaves out where they say so: files are the same as before there were these fields."""
+"""Fields that a network file leaves out at these values, so that files equal those of versions without the fields."""
 
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """What a network looks like; every kind of network has a subclass of its own."""
+    """Options of a network; every kind of network has its own subclass."""
 
     name: ClassVar[str]
-    """The kind, as network files and the command line call it."""
+    """Name of the kind of network."""
     learning_rate: ClassVar[float | None] = None
-    """Highest learning rate that suits the kind, where none is told; None: the optimiser's own, see `DEFAULT_RATES`."""
+    """Default peak learning rate of the kind; None means the optimiser's, see `DEFAULT_RATES`."""
 
     def __post_init__(self) -> None:
         for field in fields(self):  # a list, as files have it and Python's users may give it, means a tuple
@@ -52,92 +52,94 @@ class NetworkConfig:
                 object.__setattr__(self, field.name, tuple(value))
 
     def build(self) -> ValueNetwork:
-        """The untrained network. Raises ValueError as `check` does."""
+        """Return the untrained network. Raises ValueError as `check` does."""
         raise NotImplementedError
 
     def check(self) -> None:
-        """Raises ValueError for what cannot be built, or could never be evaluated by the search."""
+        """Raise ValueError for options that cannot be built, or whose network the search could not evaluate."""
         raise NotImplementedError
 
     def as_json(self) -> dict[str, Any]:
-        """The kind and its fields, as they stand in a network file, but for those of `_UNSAID` that say so."""
+        """Return the kind and its fields as in a network file, without those of `_UNSAID` that have the value there."""
         named = {"network": self.name} | asdict(self)
         return {name: value for name, value in named.items() if name not in _UNSAID or value != _UNSAID[name]}
 
 
 class ValueNetwork(nn.Module):
-    """The protocol of every net here, and all that does not depend on how its rows are made.
+    """The interface of all networks, with everything that does not depend on how the rows are made.
 
-    A subclass gives `rows()`, `norms()`, `hidden_layers()` and the reference path `_outputs(x1, x2)`.
+    A subclass implements `rows()`, `norms()`, `hidden_layers()` and the reference path `_outputs(x1, x2)`.
     """
 
     listed = True
     """Whether `forward` takes the listing's inputs."""
     activation = "relu"
-    """Of the first layer, by its name in `ACTIVATIONS`."""
+    """Activation of the first layer, by its name in `ACTIVATIONS`."""
     threads: int | None = None
-    """Parts of a batch that `logits` takes at once, of PART_POSITIONS or more; None: as many as torch has threads."""
+    """Threads of `logits`, for parts of at least PART_POSITIONS; None means as many as torch has."""
     workers = ALONE
-    """The processes that share each batch of training: batch normalisation goes over the shares of all."""
+    """Processes that share each training batch; batch normalisation covers all shares."""
 
     def __init__(self, config: NetworkConfig, perspectives: int) -> None:
         super().__init__()
         config.check()
         self.network_config = config
         self.perspectives = perspectives
-        # Computed by Python, for what PyTorch computes where shapes are told is dear, see shapes.py.
+        # Computed by Python: PyTorch arithmetic on the device `meta` is slow, see shapes.py.
         self.register_buffer("_other_piece", torch.tensor(_OTHER_PIECE), persistent=False)
         self.register_buffer("_other_hand", torch.tensor(_OTHER_HAND), persistent=False)
 
     @property
     def config(self) -> dict[str, Any]:
-        """What `lite.networks.build` needs to make this net again, as JSON."""
+        """Configuration as JSON, from which `lite.networks.build` builds the network."""
         return self.network_config.as_json()
 
     @property
     def kings(self) -> Kings:
-        """How rows depend on the own king's square."""
+        """Dependence of the rows on the own king's square."""
         return kings(getattr(self.network_config, "king", "none"))
 
     @property
     def feature_set(self) -> FeatureSet:
-        """Of the folded rows."""
+        """Feature set of the folded rows."""
         return self.kings.feature_set
 
     def rows(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """The table [rows, N] before normalisation, and the constant [N] that every sum starts from: PIECE_SQUARE_ROWS
-        for each bucket of `kings`, then "in check"."""
+        """Return the table [rows, N] before normalisation, and the constant [N] that every sum starts from.
+
+        The table has PIECE_SQUARE_ROWS rows for each bucket of `kings`, then "in check".
+        """
         raise NotImplementedError
 
     def norms(self) -> list[nn.Module]:
-        """The batch normalisations, in the order of the outputs that they own."""
+        """Return the batch normalisations, in the order of their outputs."""
         raise NotImplementedError
 
     def hidden_layers(self) -> list[nn.Linear]:
-        """The linear layers after the first activation, the output layer last."""
+        """Return the linear layers after the first activation, the output layer last."""
         raise NotImplementedError
 
     def _outputs(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """The first layer's (B, inputs of the next) after its activation, by the reference path."""
+        """Return the first layer's activations (B, inputs of the next layer), by the reference path."""
         raise NotImplementedError
 
     @property
     def activates(self) -> Activation:
-        """What the name of the activation stands for."""
+        """Activation of the first layer."""
         return ACTIVATIONS[self.activation]
 
     @property
     def buckets(self) -> int:
-        """Buckets of the outputs, by the men in hand."""
+        """Number of output layers; the number of pieces in hand selects one."""
         return getattr(self.network_config, "buckets", 1)
 
     @property
     def output_count(self) -> int:
-        """Outputs of a position."""
+        """Number of outputs per position."""
         return self.hidden_layers()[-1].out_features // self.buckets
 
     def _of_bucket(self, outputs: torch.Tensor, bucket: torch.Tensor) -> torch.Tensor:
-        """The outputs (B, outputs) of each position's bucket (B,), of those of all."""
+        """Return the outputs (B, outputs) of each position's bucket (B,)."""
         if self.buckets == 1:
             return outputs
         parts = outputs.unflatten(1, (self.buckets, -1))
@@ -152,10 +154,10 @@ class ValueNetwork(nn.Module):
         return self._of_bucket(last(outputs), bucket_of_men(men, self.buckets))
 
     def forward(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """Outputs (B, outputs) from the listing's inputs: x1 int64 (B, 81) pieces 0..28, x2 int64 (B, 57) hand indices.
+        """Return outputs (B, outputs) from the listing's inputs.
 
-        Column i of x2 holds i if the hand (or check) feature i is there, else 57. This is the listed module, operation
-        by operation; the way to train is `outputs`.
+        x1 int64 (B, 81): pieces 0..28. x2 int64 (B, 57): column i holds i if the hand (or check) feature i is
+        active, else 57. This is the listed module, operation by operation; training uses `outputs`.
         """
         if self.perspectives == 1:
             return self._head(self._outputs(x1, x2), x2)
@@ -170,14 +172,14 @@ class ValueNetwork(nn.Module):
         return self._head(torch.cat(both, 1), x2)
 
     def logits(self, pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> torch.Tensor:
-        """The first of the `outputs`: logits (B,) of the mover's win."""
+        """Return the first of the `outputs`: logits (B,) of the mover's win."""
         return self.outputs(pieces, hands, in_check)[:, 0]
 
     def outputs(self, pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> torch.Tensor:
-        """Outputs (B, outputs) from a batch's arrays (pieces u1 (B, 81), hands u1 (B, 14), in_check bool (B,)), by
-        summed rows.
+        """Return outputs (B, outputs) from a batch's arrays by summed rows.
 
-        Equal to `forward` in value, gradient and running statistics, and more than ten times as fast.
+        pieces u1 (B, 81), hands u1 (B, 14), in_check bool (B,). Equal to `forward` in value,
+        gradient and running statistics, and more than ten times as fast.
         """
 
         first_layer, linear = self.summed_layers()
@@ -193,11 +195,11 @@ class ValueNetwork(nn.Module):
         return self._of_bucket(outputs, bucket_of_hands(torch.from_numpy(hands).long(), self.buckets))
 
     def summed_layers(self) -> tuple[FirstLayer, list[tuple[torch.Tensor, torch.Tensor]]]:
-        """The first layer as `outputs` takes it, and (weight, bias) of later ones, whose inputs are in its order."""
+        """Return the first layer as `outputs` needs it, and (weight, bias) of later layers with inputs in its order."""
         return TableSums(*self.rows()), self._linear()
 
     def gathered_outputs(self, pieces: torch.Tensor, hands: torch.Tensor, in_check: torch.Tensor) -> torch.Tensor:
-        """`outputs` from tensors on the network's device, whatever device that is."""
+        """Return `outputs` from tensors on the network's device."""
         views = range(self.perspectives)
         rows = [gather_active_rows(self.feature_set, pieces, hands, in_check, view) for view in views]
         sums = self.gathered_sums(torch.cat(rows))
@@ -211,7 +213,7 @@ class ValueNetwork(nn.Module):
         return self._of_bucket(outputs, bucket_of_hands(hands.long(), self.buckets))
 
     def gathered_sums(self, rows: torch.Tensor) -> torch.Tensor:
-        """The first layer's sums (samples, N) before normalisation, of rows as `gather_active_rows` gives them."""
+        """Return the first layer's sums (samples, N) before normalisation, from rows of `gather_active_rows`."""
         table, base = self.rows()
         return base + gather_sums(self.kings.unfold(table), rows)
 
@@ -219,7 +221,7 @@ class ValueNetwork(nn.Module):
         return [(layer.weight, layer.bias) for layer in self.hidden_layers()]
 
     def first_layer(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows f8 [features, N] and bias f8 [N] before the activation, batch normalisation folded in."""
+        """Return rows f8 [features, N] and bias f8 [N] before the activation, with batch normalisation folded in."""
         exact = copy.deepcopy(self).cpu().double()
         with torch.no_grad():
             rows, base = exact.rows()
@@ -234,8 +236,9 @@ class ValueNetwork(nn.Module):
         return self.kings.unfold(rows * scale).detach().numpy(), (base * scale + shift).detach().numpy()
 
     def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """(weight f8 [out, in], bias f8 [out]) of every later layer, the output last; between them ReLU, cut where the
-        activation is.
+        """Return (weight f8 [out, in], bias f8 [out]) of every later layer, the output last.
+
+        Between them is a ReLU with the activation's upper limit.
 
         With two perspectives the first half of the inputs is the mover's view, the other the opponent's; of a dual
         activation the clipped N of a view stand before their squares.
@@ -247,17 +250,17 @@ class ValueNetwork(nn.Module):
 
 
 def exporting() -> bool:
-    """Whether the module is being written as ONNX, which lacks some operations."""
+    """Return whether the module is being exported to ONNX, which lacks some operations."""
     return bool(torch.compiler.is_exporting() or torch.onnx.is_in_onnx_export())
 
 
 def sum_rows_to_export(table: torch.Tensor, rows: torch.Tensor, padding: int) -> torch.Tensor:
-    """An embedding bag in operations that ONNX has, for any number of positions; `padding` marks "no row"."""
+    """Return an embedding bag by operations of ONNX, for any number of positions; `padding` marks "no row"."""
     return (table[rows] * (rows != padding).unsqueeze(2).to(table.dtype)).sum(1)
 
 
 def listed_inputs(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-    """The listing's inputs from a batch's arrays: x1 int64 (B, 81), x2 int64 (B, 57)."""
+    """Return the listing's inputs from a batch's arrays: x1 int64 (B, 81), x2 int64 (B, 57)."""
     rows, start = list_active_rows(pieces, hands, in_check)
     sample = np.repeat(np.arange(len(pieces)), np.diff(start))
     features = rows.astype(np.int64) - HAND_CODES

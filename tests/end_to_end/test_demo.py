@@ -15,6 +15,7 @@ from lite.datasets.plan import plan_run
 from lite.datasets.provenance import digest_of
 from lite.records.file import RecordFile
 from lite.run_folder import RunWriter
+from lite.training.plan import plan_training
 from liteshogi.commands.demo import Command as Demo
 from search.evaluation.network_file import load_network
 from search.system.options import OptionError
@@ -62,10 +63,9 @@ def made(tmp_path, monkeypatch):
         return Production(expansion.output, {"positions": 1}, "jobs")
 
     def train(options):
-        options.output.mkdir(exist_ok=True)
-        (options.output / "config.json").write_text(json.dumps(options.configuration()))
-        (options.output / "network.safetensors").write_bytes(b"net")
-        raise Cut
+        with RunWriter(options.output, plan_training(options, None)):
+            (options.output / "network.safetensors").write_bytes(b"net")
+            raise Cut
 
     monkeypatch.setattr(demo, "expand", expand)
     monkeypatch.setattr(demo, "train_value", train)
@@ -95,9 +95,9 @@ def test_a_demo_that_was_cut_is_made_anew(made, monkeypatch):
         ("positions/run.json", '"tree": 1', '"tree": 2'),
         ("positions/run.json", '"verb": "expand"', '"verb": "relabel"'),
         ("positions/run.json", digest_of(demo.SAMPLE / "teacher_sample.hcpe3"), "of other games"),
-        ("run/config.json", '"mirror": true', '"mirror": false'),
-        ("run/config.json", 'positions"]', 'games"]'),
-        ("run/config.json", "{", "["),
+        ("run/run.json", '"mirror": true', '"mirror": false'),
+        ("run/run.json", '"verb": "train dense"', '"verb": "train lite"'),
+        ("run/run.json", "{", "["),
     ],
 )
 def test_a_demo_replaces_nothing_of_others(made, file, before, other):

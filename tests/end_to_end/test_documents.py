@@ -19,7 +19,7 @@ NAMES_OF_FORMATS = ("liteshogi evaluation network",)
 INLINE = re.compile(r"`(liteshogi [a-z][^`]*)`")
 OTHERS = {"make", "py", ".venv\\Scripts\\pip", "pip", "python", "pyftsubset", "torchrun", "git", "npm",
           "cmake", "c++", "g++", "curl", "sudo", "apt", "apt-get", "pytest", "ruby", "docker", "cd", "ray",
-          "tensorboard", "tar", "sha256sum", "export"}  # fmt: skip
+          "tensorboard", "tar", "sha256sum", "export", "ar", "cc", "rustc"}  # fmt: skip
 """Other programs that documents call; they need not be installed."""
 
 

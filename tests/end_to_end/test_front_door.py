@@ -341,10 +341,13 @@ def test_training_on_games_shows_how_to_convert_them(tmp_path, capsys):
     assert line.endswith(f": liteshogi convert {tmp_path / '0.csa'} -o 0.hcpe3")
 
 
-def test_data_behind_an_option_of_several_numbers_is_found(monkeypatch):
+def test_data_behind_an_option_of_several_values_is_found():
     command = parse("train", ["dense", "--hidden", "16", "8", "a.hcpe3", "--valid", "v.hcpe3"])
     assert (command.data, command.valid) == ((Path("a.hcpe3"),), (Path("v.hcpe3"),))
     assert command.network.hidden == (16, 8)
+    words = ["dense", "--valid", "v.hcpe3", "w.hcpe3", "--no-mirror", "a.hcpe3", "-o", "out"]
+    command = parse("train", words)
+    assert (command.data, len(command.valid), command.output) == ((Path("a.hcpe3"),), 2, Path("out"))
     command = parse("train", ["resnet", "--auxiliary", "entered", "a.hcpe3"])
     assert (command.data, command.network.auxiliary) == ((Path("a.hcpe3"),), ("entered",))
 

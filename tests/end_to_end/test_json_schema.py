@@ -39,12 +39,11 @@ def is_valid(value: Any, schema: dict[str, Any], whole: dict[str, Any]) -> bool:
     if isinstance(value, list):
         return all(is_valid(one, schema.get("items", {}), whole) for one in value)
     if isinstance(value, dict):
-        known, further = schema.get("properties", {}), schema.get("additionalProperties")
-        return set(schema.get("required", ())) <= value.keys() and all(
-            is_valid(one, known[name], whole)
-            if name in known
-            else further is not None and is_valid(one, further, whole)
-            for name, one in value.items()
+        schemas = schema.get("properties", {})
+        if "additionalProperties" in schema:
+            schemas = dict.fromkeys(value, schema["additionalProperties"]) | schemas
+        return set(schema.get("required", ())) <= value.keys() <= schemas.keys() and all(
+            is_valid(one, schemas[name], whole) for name, one in value.items()
         )
     return True
 

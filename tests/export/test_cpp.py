@@ -369,7 +369,7 @@ def test_the_verb_writes_both_files_or_none(tmp_path: Path, capsys: pytest.Captu
         Export("lite-16-4-32", tmp_path / "lite_eval.h").run()
     for stem in ["lite-eval", "default", "xor", "std", "main", "small", "hyper", "lite__eval", "_Lite", "Locale"]:
         name = f"{stem}.h"
-        with pytest.raises(ValueError, match=rf"{name}: its name becomes a C.* there is lite_eval\.h"):
+        with pytest.raises(ValueError, match=rf"{name}: its name becomes a C.* such as lite_eval\.h"):
             Export("lite-16-4-32", tmp_path / name).run()
     assert [path.name for path in tmp_path.iterdir()] == ["lite_eval.bin"]
     assert weights_file(tmp_path / "Default_2.hpp") == tmp_path / "Default_2.bin"

@@ -197,9 +197,9 @@ def test_at_the_likeliest_ratings_everyone_has_the_points_that_are_expected(leag
 def test_who_wins_every_game_is_told_to_be_without_bound():
     meetings = [meeting(0, 1, 10, 0), meeting(0, 2, 10, 0), meeting(1, 2, 5, 5)]
     report = standings(["a", "b", "c"], meetings)
-    assert report["players"][0]["name"] == "a"
-    assert "do not bound every difference" in report["remarks"][0]
-    assert standings(["b", "c"], [meeting(0, 1, 5, 5)])["remarks"] == []
+    assert report.players[0].name == "a"
+    assert "do not bound every difference" in report.remarks[0]
+    assert standings(["b", "c"], [meeting(0, 1, 5, 5)]).remarks == ()
     for players, meetings, bounded in (
         (2, [meeting(0, 1, 0, 5)], False),
         # Each has points of the next alone, and of all others by way of it.
@@ -220,18 +220,18 @@ def test_the_table_is_the_one_that_the_field_prints():
         Meeting(2, 3, (), 0),
     ]
     report = standings(["weak", "strong", "weakest", "absent"], meetings)
-    first = report["players"][0]
-    assert (first["wins"], first["draws"], first["losses"], first["games"]) == (9, 4, 3, 16)
-    assert (first["points"], first["share"], first["draw_share"]) == (11.0, 11 / 16, 0.25)
-    for row in report["players"]:
-        assert row["points"] == row["wins"] + row["draws"] / 2
-        assert row["games"] == row["wins"] + row["draws"] + row["losses"]
-    head, *lines = table_text(report["players"]).splitlines()
+    first = report.players[0]
+    assert (first.wins, first.draws, first.losses, first.games) == (9, 4, 3, 16)
+    assert (first.points, first.share, first.draw_share) == (11.0, 11 / 16, 0.25)
+    for row in report.players:
+        assert row.points == row.wins + row.draws / 2
+        assert row.games == row.wins + row.draws + row.losses
+    head, *lines = table_text(report.players).splitlines()
     columns = ["#", "PLAYER", ":", "RATING", "ERROR", "POINTS", "PLAYED", "(%)", "CFS(%)", "W", "D", "L", "D(%)"]
     assert head.split() == columns
     assert all(len(line) == len(head) for line in lines)
-    assert lines[0].split()[5:] == ["11.0", "16", "69", f"{100 * first['superiority']:.0f}", "9", "4", "3", "25"]
-    assert first["superiority"] > 0.5
+    assert lines[0].split()[5:] == ["11.0", "16", "69", f"{100 * first.superiority:.0f}", "9", "4", "3", "25"]
+    assert first.superiority > 0.5
     assert [line.split()[8] for line in lines][-1] == "---"
     met = meetings_text(report["meetings"]).splitlines()
     assert len(met) == 3

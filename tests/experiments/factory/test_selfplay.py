@@ -168,7 +168,7 @@ def test_an_opening_that_is_over_is_passed_over(tmp_path):
     )
     assert report.count("games") > 1
     openings.write_text(f"{DECLARED}\n")
-    with pytest.raises(ValueError, match="openings none can be played from"):
+    with pytest.raises(ValueError, match="random openings can be played"):
         self_play(SelfPlay("default", tmp_path / "none", openings=openings, workforce=Workforce(1), **options))
 
 
@@ -183,11 +183,11 @@ def test_options_that_make_no_sense_are_refused(tmp_path):
         ({"ending": Ending(win_plies=0)}, "`win_plies` 0: must be at least 1"),
         ({"ending": Ending(win_plies=3)}, "`win_plies` 3: has no effect without `win_score`"),
         ({"ending": Ending(draw_from=3)}, "`draw_from` 3: has no effect without `draw_plies`"),
-        ({"ending": Ending(), "played_out": 0.5}, "--played-out 0.5: does nothing without --win-score or --draw-plies"),
+        ({"ending": Ending(), "played_out": 0.5}, "`played_out` 0.5: has no effect without `win_score`"),
         ({"variety": Variety(soft_lines=3)}, "`soft_lines` 3: has no effect without `soft_plies`"),
         ({"variety": Variety(soft_margin=9)}, "`soft_margin` 9: has no effect without `soft_plies`"),
         ({"variety": Variety(soft_temperature=9.0)}, "`soft_temperature` 9.0: has no effect without `soft_plies`"),
-        ({"ending": Ending(declaration=6)}, "--declaration 6: choose 0 to 5"),
+        ({"ending": Ending(declaration=6)}, "`declaration` 6: must be 0 to 5"),
     ):
         with pytest.raises(ValueError, match=words):
             self_play(SelfPlay(output=tmp_path, **wrong))

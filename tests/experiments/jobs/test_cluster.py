@@ -26,14 +26,6 @@ pytestmark = pytest.mark.slow
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """A head with one CPU."""
-    made = pytest.importorskip("ray.cluster_utils").Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    yield made
-    made.shutdown()
-
-
 @pytest.fixture
 def node(cluster: Any) -> Iterator[Any]:
     """Another node with two."""

@@ -64,6 +64,18 @@ def test_the_mover_s_score_is_the_right_player_s(match, scripted, tmp_path, told
     assert scripted.asked()[0].endswith("go nodes 500")
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_cluster_judges_as_threads_do_and_its_answers_are_kept(match, scripted, cluster, tmp_path):
+    scripted.answer({"else": ["resign", "cp 300"]})
+    there = replace(judged_by(scripted, tmp_path), ray=cluster.address)
+    on_cluster = play_judged_match(replace(match, output=tmp_path / "there"), there)
+    asked = len(scripted.asked())
+    here = play_judged_match(match, judged_by(scripted, tmp_path))
+    assert here == on_cluster
+    assert len(scripted.asked()) == asked > 0, "the answers of the cluster are known"
+
+
 def test_equal_players_are_level_and_others_mirror_each_other(match, tmp_path, known_judge):
     judging = Judging("liteshogi", ("USI_Hash=16",), judge_nodes=300, answers=tmp_path / "answers", workers=2)
     level = play_judged_match(match, judging)

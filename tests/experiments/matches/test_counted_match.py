@@ -93,6 +93,14 @@ def test_games_depend_on_the_seed_and_the_pairs_number_alone(match, played, para
     assert games_of(tmp_path) == games_of(match.output)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_match_on_a_cluster_is_that_of_threads(cluster, match, played, tmp_path):
+    on_cluster = play_counted_match(replace(match, ray=cluster.address, output=tmp_path / "match"))
+    assert without_times(on_cluster) == without_times(played)
+    assert games_of(on_cluster.folder) == games_of(match.output)
+
+
 def test_another_seed_plays_other_games(match, played, tmp_path):
     play_counted_match(replace(match, seed=2, games=8, output=tmp_path))
     assert not set(games_of(tmp_path).values()) & set(games_of(match.output).values())

@@ -49,7 +49,7 @@ def test_a_cut_is_even(positions: Path) -> None:
     cut = positions.with_name("cut.hcpe")
     Cut((), 100).make([first, rest], cut, ONE)
     assert np.array_equal(records_of(cut), whole[::3])
-    with pytest.raises(ValueError, match="301 positions are wanted of 300"):
+    with pytest.raises(ValueError, match="301 positions"):
         Cut((), 301).make([positions], cut, ONE)
 
 
@@ -60,7 +60,7 @@ def test_games_are_drawn_whole(tmp_path: Path) -> None:
     assert some.read_bytes() == again.read_bytes()
     assert 2000 <= len(read_all([some])) == count < 2500
     assert int((np.diff(read_all([some]).ply) <= 0).sum()) > 10  # plies start anew with each game
-    with pytest.raises(ValueError, match="positions in its games, 1,000,000 are wanted"):
+    with pytest.raises(ValueError, match="1,000,000"):
         choose_positions([SAMPLE], 1_000_000, tmp_path / "more")
     convert(Conversion((SAMPLE,), tmp_path / "late.hcpe3", from_ply=60))
     assert 2000 <= choose_positions([tmp_path / "late.hcpe3"], 2000, some) == len(read_all([some])) < 2500

@@ -87,6 +87,29 @@ def test_a_point_whose_positions_cannot_be_cut_fails_alone(
     assert report.points == 1
 
 
+def test_sets_are_made_for_points_that_are_left_alone(tmp_path: Path, invented: list[str]) -> None:
+    """A set that cannot be made fails the points that learn from it."""
+    (tmp_path / "d.hcpe").write_bytes(bytes(38 * 10))
+    sets = (
+        f'[data."a.hcpe"]\ncut = ["{tmp_path}/d.hcpe"]\npositions = 5\n'
+        + '[data."b.hcpe"]\ncut = ["a.hcpe"]\npositions = 9\n'
+    )
+    points = "".join(f'[[point]]\nname = "{one}"\nwidth = 32\ndata = ["{one}.hcpe"]\n' for one in ("a", "b"))
+    sweep = Sweep(written(tmp_path, TRAIN + MEASURE + sets + points), output=tmp_path / "out", workers=1)
+    report = run_sweep(sweep)
+    assert report.points == 1
+    assert report.failed["b"].startswith("b.hcpe, which it learns from, could not be made: b.hcpe: 9 positions")
+    assert nets_in(sweep.output)[0].data.keys() == {"a.hcpe"}
+    (tmp_path / "out" / "data" / "a.hcpe").unlink()
+    assert (
+        run_sweep(
+            Sweep(written(tmp_path, TRAIN + MEASURE + sets + points[: len(points) // 2]), output=sweep.output)
+        ).points
+        == 1
+    )
+    assert not (tmp_path / "out" / "data" / "a.hcpe").exists()
+
+
 def test_measures_must_be_there_before_anything_is_trained(tmp_path: Path, without_games: bytes) -> None:
     def sweep() -> Any:
         text = TRAIN + MEASURE.replace('"', f'"{tmp_path}/', 1).replace('["y', f'["{tmp_path}/y')

