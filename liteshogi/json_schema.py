@@ -126,11 +126,7 @@ PRINTED: dict[str, Printed] = {
     "judge effects": Printed(("experiments.judge.game_effects:GameEffectsReport",)),
     "judge match": Printed(("experiments.judge.judged_match:JudgedMatchReport",)),
     "tune": Printed(("experiments.tuning.tune:TuningReport",)),
-    "analyse": Printed(
-        ("liteshogi.commands.analyse:PrintedGames",),
-        without=("games",),
-        adds={"games": "For each game its names, result, moves with scores and marks, and the paths of its files."},
-    ),
+    "analyse": Printed(("liteshogi.commands.analyse:PrintedGames",)),
     "explain": Printed((), adds={"*": "The position, the contribution of each piece, and the value after each move."}),
 }
 """The printed object of each command, by its verb and kind."""

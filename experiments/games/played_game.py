@@ -1,4 +1,4 @@
-"""One game between two engines of this package in this process."""
+"""Play one game between two engines of this package in this process."""
 
 from __future__ import annotations
 

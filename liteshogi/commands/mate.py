@@ -83,7 +83,8 @@ class Command:
         problems = [MateProblem(sfen, 0) for sfen in self.sfen]
         if self.file is not None:
             problems += _read_problems(self.file)
-        results, counted = [], []
+        results: list[MateResult] = []
+        counted: list[int | None] = []
         for result in solve_problems(problems, self.file, self.milliseconds, self.megabytes):
             results.append(result)
             tsume_plies = None

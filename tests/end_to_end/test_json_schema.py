@@ -64,6 +64,7 @@ def test_the_file_is_that_of_the_dataclasses():
     [
         ("eval", "default startpos"),
         ("mate", "startpos --file problems.sfen"),
+        ("analyse", "game.usi --nodes 100"),
         ("perft", "startpos 2"),
         ("perft", "startpos 2 --divide"),
         ("bench search", "default --depth 2"),
@@ -80,6 +81,7 @@ def test_the_file_is_that_of_the_dataclasses():
 def test_printed_objects_have_their_schema(command, arguments, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("problems.sfen").write_text('{"sfen": "4k4/9/4G4/9/9/9/9/9/9 b G 1", "ply": 1}\n')
+    Path("game.usi").write_text("startpos moves 7g7f resign\n")
     words = [str(SAMPLE) if word == "SAMPLE" else word for word in arguments.split()]
     assert _run([*command.split(), *words, "--json"]) == 0
     whole = all_schemas()
