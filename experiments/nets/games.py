@@ -25,6 +25,7 @@ from experiments.network_kinds.player_command import as_player
 from lite.datasets.provenance import sha256_of
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
+from search.system.options import OptionError
 
 MATCHES = "matches"
 """Folder of the games in that of the plan."""
@@ -103,15 +104,17 @@ def refuse_other_play(results: Results, play: Play, folder: Path) -> None:
     for games in results.all(Games):
         for name, value in games.play.items():
             if value != given.get(name):
-                raise ValueError(
+                raise OptionError(
                     f"{folder}: its games were played with {name} = {value!r}, not {given.get(name)!r}; restore that, "
-                    "or choose another `output`"
+                    "or choose another `output`",
+                    "output",
                 )
         for name, digest in games.digests.items():
             if digest != digests.get(name):
-                raise ValueError(
+                raise OptionError(
                     f"{given[name]}: has changed since games of {folder} were played with it; restore it, or choose "
-                    "another `output`"
+                    "another `output`",
+                    "output",
                 )
 
 

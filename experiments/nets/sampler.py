@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.nets.plan import Plan, Point
 from experiments.nets.results import NetResult, Results
 from experiments.nets.space import Range
+from search.system.options import OptionError
 
 if TYPE_CHECKING:
     import optuna
@@ -94,9 +95,10 @@ class Sampler:
             for key, distribution in trial.distributions.items():
                 if key in wanted and getattr(distribution, "choices", None) != wanted[key]:
                     name = key.partition(".")[2] or "[[space]]"
-                    raise ValueError(
+                    raise OptionError(
                         f"{study}: its points were chosen among other choices of {name}, which are fixed for a study; "
-                        "restore those, or choose another `output`"
+                        "restore those, or choose another `output`",
+                        "output",
                     )
 
     def _offer(self, trial: optuna.Trial) -> Point | None:

@@ -166,9 +166,10 @@ class _Run:
             if (path := Path(name)).exists():
                 found[str(path.absolute())] = self.digests[name] = digest_of(path)
                 if kept.get(str(path.absolute()), self.digests[name]) != self.digests[name]:
-                    raise ValueError(
+                    raise OptionError(
                         f"{name}: has changed since results of {self.folder} were made with it; restore it, or choose "
-                        "another `output`"
+                        "another `output`",
+                        "output",
                     )
         return {**kept, **found}
 
@@ -199,8 +200,9 @@ class _Run:
         before = results.find(Measured, MEASURES)
         measured = results.all(NetResult) or any((self.folder / POINTS).glob("*/test.json"))
         if before is not None and measured and before.of != measures:
-            raise ValueError(
-                f"{self.folder}: its points were measured with {before.of}, not {measures}; choose another `output`"
+            raise OptionError(
+                f"{self.folder}: its points were measured with {before.of}, not {measures}; choose another `output`",
+                "output",
             )
         if before is None or before.of != measures:
             results.add(Measured(MEASURES, 0, of=measures))

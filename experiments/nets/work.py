@@ -29,6 +29,7 @@ from lite.typed import typed
 from search.evaluation.shipped import network_file
 from search.system.files import write_atomically
 from search.system.metadata import parse_json
+from search.system.options import OptionError
 
 Made = TypeVar("Made")
 POINTS = "points"
@@ -213,9 +214,10 @@ def refuse_other_options(point: Point, folder: Path) -> None:
         before: Mapping[str, Any] = parse_json(path.read_text(encoding="utf-8"))
         for name in sorted(before.keys() | given.keys()):
             if before.get(name) != json.loads(json.dumps(given.get(name))):
-                raise ValueError(
+                raise OptionError(
                     f"{point.label}: was begun with {name} {before.get(name)!r}, not {given.get(name)!r}; rename the "
-                    "point, or choose another `output`"
+                    "point, or choose another `output`",
+                    "output",
                 )
     else:
         write_atomically(path, json.dumps(given, indent=1).encode())

@@ -16,15 +16,14 @@ from experiments.matches.counted_match import CountedMatch
 from experiments.nets import games
 from experiments.nets.games import Tournament, near_front, players_of
 from experiments.nets.plan import Plan, Play, Point
-from experiments.nets.results import Failed, Games, NetResult, Results
+from experiments.nets.results import Failed, Games, NetResult, Results, Standing
 from experiments.nets.sweep import Sweep, run_sweep
 from experiments.nets.timing import SpeedRatio
 from experiments.usi_client.engines import ask_engine
 from tests.experiments.nets.conftest import MEASURE, TRAIN, net_of, on, planned, written
 
 POINT = TRAIN + MEASURE + "[[point]]\nwidth = 32\n"
-STANDING = {"games": 2, "wins": 1, "draws": 0, "losses": 1, "points": 1.0}
-STANDING |= {"elo": 0.0, "elo_low": None, "elo_high": None}
+STANDING = Standing(2, 1, 0, 1, 1.0, 0.0, None, None)
 
 
 def net(name: str, cost: float, loss: float, **options: Any) -> NetResult:
@@ -134,8 +133,8 @@ def test_both_engines_take_the_options_of_a_residual_network_s_games(
         ('opponent = "none.safetensors"', "none.safetensors"),
         ('opponent = "plan.toml"', "plan.toml: play: plan.toml: not a liteshogi evaluation network"),
         ('openings = "none.sfen"', "none.sfen"),
-        ('openings = "one.sfen"\ngames = 4', "plan.toml: play: one.sfen: 1 opening, good for 2 games"),
-        ("games = 3", "plan.toml: play: .*games.* 3: an even number"),
+        ('openings = "one.sfen"\ngames = 4', "plan.toml: play: .*one.sfen: 1 opening, enough for 2 games"),
+        ("games = 3", "plan.toml: play: .*games.* 3: must be even"),
         ("by = []", "plan.toml: play: by: name at least one way"),
     ],
 )

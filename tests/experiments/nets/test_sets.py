@@ -37,7 +37,7 @@ def positions(tmp_path: Path) -> Path:
 
 
 def make(entry: dict[str, object], sources: list[Path], output: Path) -> np.ndarray:
-    read_data(output.name, entry, "plan").way.make(sources, output, ONE)
+    read_data(output.name, entry).way.make(sources, output, ONE)
     return records_of(output)
 
 

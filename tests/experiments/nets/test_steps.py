@@ -38,7 +38,7 @@ def test_a_value_network_is_trained_folded_and_tested(games: tuple[Path, Path], 
     training = replace(training_of(options, "here"), output=tmp_path / "run", valid=(valid,))
     trained = TrainStep(training).run()
     assert (trained.epochs, trained.resumed, len(trained.log)) == (2, False, 2)
-    assert trained.samples == 2 * (1500 // 256) * 256
+    assert trained.samples == trained.steps * 256
     net = str(tmp_path / "net.safetensors")
     assert 0 < FoldStep(tmp_path / "run", Path(net), (valid,)).run().rounding < 1
     choose_positions([valid], 300, tmp_path / "some.hcpe3")
