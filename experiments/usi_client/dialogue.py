@@ -73,7 +73,7 @@ class Dialogue:
             except queue.Empty:
                 continue
             if line is None:
-                raise ValueError(f"{self._name}: ended before {word}{self._exit_text()}")
+                raise ValueError(f"{self._name}: ended before {word}{self._exit_text(lines)}")
             lines.append(line)
             if line.partition(" ")[0] == word:
                 return lines
@@ -89,15 +89,16 @@ class Dialogue:
         times = psutil.Process(self._process.pid).cpu_times()
         return float(times.user + times.system)
 
-    def _exit_text(self) -> str:
-        """The exit status and the last line on standard error."""
+    def _exit_text(self, lines: list[str]) -> str:
+        """Return the exit status and the reason: the last line on standard error, else the last `info string`."""
         try:
             status = f"status {self._process.wait(QUIT_SECONDS)}"
         except subprocess.TimeoutExpired:  # it closed only its output
             status = "still running"
         self._errors.seek(0)
-        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-        return f" ({status})" + (f": {lines[-1].strip()}" if lines else "")
+        reasons = [line.removeprefix("info string ") for line in lines if line.startswith("info string ")]
+        reasons += self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        return f" ({status})" + (f": {reasons[-1].strip()}" if reasons else "")
 
     def __enter__(self) -> Dialogue:
         return self

@@ -133,11 +133,11 @@ def read_openings(path: Path) -> object:
 
 def read_book(path: Path) -> object:
     """Whole, and by bisection as large ones are."""
-    from search.usi import book
+    from search.book import text_book
 
-    for read_whole in (0, book.READ_WHOLE):
-        with patch.object(book, "READ_WHOLE", read_whole):
-            opened = book.Book(path)
+    for read_whole in (0, text_book.READ_WHOLE):
+        with patch.object(text_book, "READ_WHOLE", read_whole):
+            opened = text_book.TextBook(path, str)
             for sfen in seeds.POSITIONS:
                 opened.find(sfen)
     return None
@@ -306,7 +306,9 @@ READERS: dict[str, Reader] = {
     "plan": Reader(
         read_plan, "plan.toml", lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/front/sweep.toml")
     ),
-    "results": _lines(read_results, "results.jsonl", {"kind": "net", "name": "a", "seed": 0, "loss": 0.5}),
+    "results": _lines(
+        read_results, "results.jsonl", {"kind": "plan file", "name": "a", "seed": 0, "of": {}, "made_by": {}}
+    ),
     "run": _json(read_run, "run.json", seeds.MATCH),
     "ledger": _lines(read_ledger, "results.jsonl", _JOB, _JOB | {"job": 1, "start": 3000, "stop": 4000}),
     "stages": _lines(
@@ -320,7 +322,7 @@ READERS: dict[str, Reader] = {
         {"kind": "answer", "position": "startpos", "nodes": 100, "move": "7g7f", "score": 50},
     ),
     "pairs": _lines(read_pairs, "results.jsonl", _JOB | {"stop": seeds.FIRST_GAMES}),
-    "log": _lines(read_log, "results.jsonl", {"kind": "started", "step": 10, "cp_per_logit": 600.0}, {"kind": "epoch"}),
+    "log": _lines(read_log, "results.jsonl", {"kind": "started", "step": 10, "cp_per_logit": 600.0}),
     "description": _json(read_description, "description.json", seeds.DESCRIPTION),
     "worst": _lines(read_worst, "results.jsonl", seeds.LOSS),
     "report": _lines(read_report, "results.jsonl", *(_JOB | {"job": job, "counts": seeds.PAIR} for job in range(4))),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lite.amounts import amount
+from lite.datasets.convert import ConversionSummary, WrittenFile
 from liteshogi.commands.convert import as_text
 
 
@@ -14,9 +15,8 @@ def test_one_is_one(count: int, words: str) -> None:
 
 
 def test_a_summary_of_one_game() -> None:
-    output = {"path": "a.hcpe3", "games": 1, "positions": 1, "bytes": 38}
-    counts = dict.fromkeys(("files", "games_read", "positions_read", "without_score"), 1)
-    told = as_text(counts | {"refused": {}, "first_refused": [], "left_out": {}, "outputs": [output]})
+    written = WrittenFile("a.hcpe3", 1, 1, 38)
+    told = as_text(ConversionSummary(1, 1, {}, [], 1, 1, {}, 1, (written,), []))
     assert told.splitlines() == [
         "read     1 file, 1 game, 1 position",
         "refused  nothing",

@@ -233,7 +233,7 @@ def test_the_table_is_the_one_that_the_field_prints():
     assert lines[0].split()[5:] == ["11.0", "16", "69", f"{100 * first.superiority:.0f}", "9", "4", "3", "25"]
     assert first.superiority > 0.5
     assert [line.split()[8] for line in lines][-1] == "---"
-    met = meetings_text(report["meetings"]).splitlines()
+    met = meetings_text(report.meetings).splitlines()
     assert len(met) == 3
     assert " ".join(met[1].split()) == "weak - weakest : 5 - 3 - 0 81 % pairs 0, 0, 1, 1, 2"
     assert Meeting(0, 1, ((1.0, 2), (1.0, 1), (0.0, 1)), 0).pentanomial() == [0, 0, 1, 0, 0]  # two lack their twins

@@ -113,8 +113,8 @@ def test_every_kind_is_made_labelled_and_described(source, tmp_path):
     assert (records["padding"][~played] == NO_RESULT).all()
     assert (records["result"][~played] == 0).all()
     told = describe((tmp_path / "one",))
-    assert told["positions"] == len(records)
-    assert told["results"]["no game behind it"] == int((records["padding"] == NO_RESULT).sum())
+    assert told.positions == len(records)
+    assert told.results["no game behind it"] == int((records["padding"] == NO_RESULT).sum())
     file = RecordFile(next((tmp_path / "one").glob("*.hcpe")))
     kind = file.read_block(file.blocks[0], Refusals())["kind_of_result"]
     assert ((kind == NO_GAME) == (records["padding"][: len(kind)] == NO_RESULT)).all()
@@ -362,7 +362,7 @@ def test_an_engine_that_tells_no_score_of_many_positions_is_told_of(positions, h
     labels = Labelling("engine", nodes=9, engine=str(stub), engine_option=("Style=silent",))
     report = relabel(Relabelling((data,), tmp_path / "out", labels, workforce=Workforce(1)))
     assert report.count("unlabelled") == 5
-    words = f"no score for 5 of {positions} positions, which are left out (YaneuraOu tells none of a search of less"
+    words = f"no score for 5 of {positions} positions, which are left out (YaneuraOu reports no score for searches under 300 ms"
     said = capsys.readouterr().err
     assert (words in said and "without engine_option PvInterval=0" in said) == hinted
 

@@ -264,7 +264,7 @@ def test_random_moves_must_leave_an_opening_balanced_and_lines_are_taken_as_they
     assert worker._is_balanced("startpos")
     for side in "bw":
         assert not worker._is_balanced(f"lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL {side} - 1")
-    with pytest.raises(ValueError, match="none can be played from"):
+    with pytest.raises(ValueError, match="random openings can be played"):
         settings.opening(0, random, lambda _: False)
     assert replace(settings, random_plies=(0, 0)).opening(0, random, lambda _: False) == "startpos"
 
@@ -425,7 +425,7 @@ def test_a_folder_holds_a_match_in_process_or_one_by_the_clock(match, played):
         (("--time", "1000", "--increment", "2000"), "error: --time 1000: less than --increment 2000, which"),
         (("--byoyomi", "0"), "error: --byoyomi 0: must be at least 1 where there is no other time"),
         (("--time", "-1"), "error: --time -1: must be at least 0"),
-        (("--nodes", "9", "--sprt", "9", "1"), "error: --sprt 9 1: two numbers within 1,000 Elo, the smaller first"),
+        (("--nodes", "9", "--sprt", "9", "1"), "error: --sprt 9 1: must be"),
     ],
 )
 def test_options_of_the_clock_and_of_counting_do_not_mix(options, words, tmp_path, capsys):

@@ -149,8 +149,8 @@ def test_what_had_no_game_says_nothing_of_how_games_end(some_games: tuple[Path, 
     net = str(tmp_path / "network.safetensors")
     half, played = (judge_resnet(net, (tmp_path / f"{name}.hcpe",)) for name in ("half", "played"))
     for name in ("sennichite", "draw"):
-        assert half[name]["positions"] == played[name]["positions"] == len(records[1::2])
-        assert half[name]["brier"] == pytest.approx(played[name]["brier"])
+        assert half.parts[name]["positions"] == played.parts[name]["positions"] == len(records[1::2])
+        assert half.parts[name]["brier"] == pytest.approx(played.parts[name]["brier"])
     task = ResnetTask(options((tmp_path / "half.hcpe", tmp_path / "half.hcpe"), tmp_path / "run", network=made))
     batch = next(iter(Reader((tmp_path / "half.hcpe",), len(records), shuffle=False)))
     assert task._of_games(batch).sum() == len(records[1::2])

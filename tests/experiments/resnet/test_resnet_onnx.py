@@ -40,7 +40,7 @@ def test_the_file_says_what_the_network_says(
 ) -> None:
     net, path = trained
     figures = export(str(path), tmp_path / "net.onnx", draw=draw)
-    assert figures["max_error"] < 1e-4
+    assert figures.max_error < 1e-4
     session = onnxruntime.InferenceSession(str(tmp_path / "net.onnx"), providers=["CPUExecutionProvider"])
     assert [(one.name, one.type, one.shape[1:]) for one in session.get_inputs()] == [
         ("input1", "tensor(float)", [62, 9, 9]),
@@ -114,15 +114,15 @@ def test_a_file_from_elsewhere_is_loaded(tmp_path: Path) -> None:
         ({"inputs": {"input1": ["n", 62, 9, 9]}}, "no input input2"),
         ({"inputs": {"input1": ["n", 119, 9, 9], "input2": ["n", 57, 9, 9]}}, r"must be \(positions, 62, 9, 9\)"),
         ({"inputs": {"input1": [1, 62, 9, 9], "input2": [1, 57, 9, 9]}}, "dynamic batch axis"),
-        ({"inputs": {"input1": ["n", 62, 9, 9], "input2": ["n", 57, 9, 9], "more": ["n"]}}, "asks for an input more"),
-        ({"inputs": {"input1": ["n", 62, 9, 9], "input2": ["n", 57, 9, 9], "x\n": ["n"]}}, "asks for an input x that"),
-        ({"inputs": {"input1": ["n\n", 9, 9, 9], "input2": ["n", 57, 9, 9]}}, r"is \(n, 9, 9, 9\): made for other"),
+        ({"inputs": {"input1": ["n", 62, 9, 9], "input2": ["n", 57, 9, 9], "more": ["n"]}}, "requires an input more"),
+        ({"inputs": {"input1": ["n", 62, 9, 9], "input2": ["n", 57, 9, 9], "x\n": ["n"]}}, "requires an input x that"),
+        ({"inputs": {"input1": ["n\n", 9, 9, 9], "input2": ["n", 57, 9, 9]}}, r"not \(n, 9, 9, 9\)"),
         ({"outputs": {"output_policy": (2187, 0.0)}}, "no output output_value"),
-        ({"outputs": {"output_policy": (1496, 0.0), "output_value": (1, 0.5)}}, r"is \(n, 1496\)"),
-        ({"outputs": {"output_policy": (2187, 0.0), "output_value": (1, 3.0)}}, "must be a rate from 0 to 1, is 3"),
+        ({"outputs": {"output_policy": (1496, 0.0), "output_value": (1, 0.5)}}, r"not \(n, 1496\)"),
+        ({"outputs": {"output_policy": (2187, 0.0), "output_value": (1, 3.0)}}, "must be a rate from 0 to 1, not 3"),
         ({"outputs": {"output_policy": (2187, float("nan")), "output_value": (1, 0.5)}}, "output_policy is not finite"),
-        ({"nan_on_pieces": True}, "output_value must be a rate from 0 to 1, is nan"),
-        ({"kind": TensorProto.DOUBLE}, r"must be float32, is tensor\(double\)"),
+        ({"nan_on_pieces": True}, "output_value must be a rate from 0 to 1, not nan"),
+        ({"kind": TensorProto.DOUBLE}, r"must be float32, not tensor\(double\)"),
     ],
 )
 def test_what_is_not_of_the_format_is_refused(changes: dict, words: str, tmp_path: Path) -> None:

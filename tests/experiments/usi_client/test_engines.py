@@ -149,7 +149,7 @@ def test_what_is_no_program_for_this_machine_is_told(tmp_path):
 
 def test_our_own_engine_may_not_play_with_another_net_than_was_asked_for(tmp_path):
     (tmp_path / "damaged.safetensors").write_text("no net")
-    with pytest.raises(ValueError, match=r"EvalFile: .*damaged\.safetensors: not a liteshogi evaluation network"):
+    with pytest.raises(ValueError, match=r"EvalFile.*damaged\.safetensors"):
         ask_engine("liteshogi", [f"EvalFile={tmp_path / 'damaged.safetensors'}"])
 
 

@@ -180,7 +180,7 @@ def test_killed_it_goes_on(onnx_file: Path, tmp_path: Path) -> None:
 
 def test_what_makes_no_sense_is_refused(onnx_file: Path, tmp_path: Path) -> None:
     for wrong, words in (
-        ({"net": "default"}, "default: is a network of the engine's, and PUCT needs a policy-value network"),
+        ({"net": "default"}, "default: is a folded network, and PUCT needs a policy-value network"),
         ({"net": str(tmp_path / "none.onnx")}, "none.onnx: there is no such file"),
         ({"playouts": 1}, "`playouts` 1: must be at least 2"),
         ({"playouts": 70_000}, "`playouts` 70000: must be at most 65,535"),

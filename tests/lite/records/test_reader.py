@@ -240,7 +240,7 @@ def test_bad_records_are_reported_and_skipped(files: list[Path]) -> None:
         assert len(scores(reader)) == reader.positions - 2
         assert reader.refusals.refused == 3
         assert reader.refusals.read == sum(file.records for file in reader.files) + 1
-    assert f"{files[0]} record 4: a king off the board" in str(reader.refusals)
+    assert f"{files[0]} record 4: a missing king" in str(reader.refusals)
     assert f"{files[0]} record 701: the file ends inside it" in str(reader.refusals)
     assert "\n" not in str(reader.refusals)
 

@@ -216,7 +216,7 @@ def test_what_a_header_quotes_stays_in_one_line(tmp_path: Path, model: LiteValue
     header = header_of(path.read_bytes())
     header["l4.bias"]["dtype"] = {"\n": None}
     path.write_bytes(with_header(path.read_bytes(), header))
-    with pytest.raises(ValueError, match="only a part of one") as refusal:
+    with pytest.raises(ValueError, match=r"net\.safetensors: not a safetensors file|only a part of one") as refusal:
         read(str(path) if read is kind_of else path)
     assert "\n" not in str(refusal.value)
 
