@@ -1,10 +1,11 @@
-"""What a process that a test has started complains of."""
+"""Complaints of a process that a test has started."""
 
 from __future__ import annotations
 
+NOTICES = ("compiles the same code; waiting for it", "compiling for this CPU")
+
 
 def complaints(errors: str | bytes) -> list[str]:
-    """The lines of its standard error, less the one that is no complaint: that another process, a test's perhaps, is
-    just compiling what both need."""
+    """Return the lines of standard error that are not notices of compiling."""
     text = errors if isinstance(errors, str) else errors.decode()
-    return [line for line in text.splitlines() if not line.endswith("compiles the same code; waiting for it")]
+    return [line for line in text.splitlines() if not any(notice in line for notice in NOTICES)]

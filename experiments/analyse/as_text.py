@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.analyse.figures import SIDES, GameFigures, MoveFigures, SideFigures
 from experiments.analyse.result import AnalysedGame, AnalysedGames
 from experiments.language.words import Words
-from lite.notation.kif_writer import in_columns
+from lite.notation.columns import in_columns
 from search.engine import DECLARE
 from search.score import MAX_EVALUATION, is_mate, mate_plies
 

@@ -10,8 +10,8 @@ from experiments.analyse.annotated_kif import Judgement, names_of_moves
 from experiments.analyse.as_text import MOVE_COLUMNS, score_text
 from experiments.language.english import ENGLISH
 from experiments.language.words import Words
+from lite.notation.columns import in_columns
 from lite.notation.game import Game
-from lite.notation.kif_writer import in_columns
 from search.engine import DECLARE, Analysis, Engine
 from search.rules.play import set_game
 from search.rules.position import new_position

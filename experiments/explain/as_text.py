@@ -8,7 +8,7 @@ from experiments.explain.explain import Difference, Explained, PieceFigures
 from experiments.explain.line_units import UnitsLeftOut
 from experiments.language.english import ENGLISH
 from experiments.language.words import Words
-from lite.notation.kif_writer import in_columns
+from lite.notation.columns import in_columns
 from search.evaluation.leave_one_out import draw_contributions
 from search.rules.shogi import BLACK
 

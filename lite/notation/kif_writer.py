@@ -10,6 +10,7 @@ from itertools import pairwise
 import cshogi
 from cshogi import KIF
 
+from lite.notation.columns import in_columns
 from lite.notation.game import REPETITION, UNFINISHED, Game, GameBuilder
 from lite.notation.kif_endings import ENDINGS
 from lite.notation.kif_lines import HANDICAPS, variation_number
@@ -142,11 +143,6 @@ def move_text(replay: GameBuilder, move: int, before: int | None) -> str:
 def numbered(number: int, text: str, clock: str = "", branch: str = "") -> str:
     """Return a numbered line of KIF: a move or an ending."""
     return f"{number:4d} {in_columns(text, _MOVE_COLUMNS)}{clock}{branch}".rstrip()
-
-
-def in_columns(text: str, columns: int) -> str:
-    """Return the text padded with blanks to a width of `columns`; a Japanese character takes two columns."""
-    return text + " " * (columns - sum(1 if character.isascii() else 2 for character in text))
 
 
 def _clocks(game: Game) -> list[str]:

@@ -362,7 +362,7 @@ def test_an_engine_that_tells_no_score_of_many_positions_is_told_of(positions, h
     labels = Labelling("engine", nodes=9, engine=str(stub), engine_option=("Style=silent",))
     report = relabel(Relabelling((data,), tmp_path / "out", labels, workforce=Workforce(1)))
     assert report.count("unlabelled") == 5
-    words = f"no score for 5 of {positions} positions, which are left out (YaneuraOu reports no score for searches under 300 ms"
+    words = f"no score for 5 of {positions} positions, which are left out (YaneuraOu reports no score"
     said = capsys.readouterr().err
     assert (words in said and "without engine_option PvInterval=0" in said) == hinted
 

@@ -80,7 +80,7 @@ def test_equal_networks_give_equal_files(config: NetworkConfig, tmp_path: Path) 
         ({"network": "half_kp", "width": 4096}, "should be"),
         ({"network": "dense", "width": 1.5}, "width 1.5"),
         ({"network": ["lite"]}, "choose one of lite"),
-        ({"more": 1}, "'more' is no part of one"),
+        ({"more": 1}, "'more' is not one of its fields"),
     ],
 )
 def test_a_description_that_does_not_fit_costs_nothing(changes: dict[str, Any], words: str, tmp_path: Path) -> None:

@@ -46,9 +46,9 @@ def test_ten_thousand_positions_equal_cshogi(games: Batch) -> None:
     assert 100 < games.in_check.sum() < 5000
     assert games.hands.max() >= 9
     found = compare_planes(games)
-    assert found["different_planes"] == found["different_labels"] == 0
-    assert found["positions"] == 10_000
-    assert found["moves"] > 500_000
+    assert found.different_planes == found.different_labels == 0
+    assert found.positions == 10_000
+    assert found.moves > 500_000
 
 
 @pytest.mark.parametrize("name", SFENS)
@@ -97,13 +97,13 @@ def test_labels_by_hand() -> None:
 
 def test_the_bench_compares_and_measures() -> None:
     figures = bench_planes((SAMPLE,), 128)
-    assert figures["positions"] == 128
-    assert figures["different_planes"] == figures["different_labels"] == 0
-    assert {"cshogi_us", "float32_us", "bfloat16_us", "uint8_us", "ratio"} <= set(figures)
-    with pytest.raises(ValueError, match="at least 64"):
+    assert figures.positions == 128
+    assert figures.different_planes == figures.different_labels == 0
+    assert {"cshogi_us", "float32_us", "bfloat16_us", "uint8_us", "ratio"} <= set(asdict(figures))
+    with pytest.raises(ValueError, match="64"):
         bench_planes((SAMPLE,), 3)
 
 
 def test_a_clock_too_coarse_for_the_bench_gives_0(monkeypatch) -> None:
     monkeypatch.setattr("experiments.resnet.bench_planes.time.thread_time", lambda: 0.0)
-    assert {"float32_us": 0.0, "ratio": 0.0}.items() <= bench_planes((SAMPLE,), 64).items()
+    assert {"float32_us": 0.0, "ratio": 0.0}.items() <= asdict(bench_planes((SAMPLE,), 64)).items()
