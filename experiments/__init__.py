@@ -1,1 +1,1 @@
-"""What compares and shows: the demo, benchmarks of training, matches."""
+"""Experiments: data, matches, sweeps, tuning, analysis and reports."""

@@ -23,9 +23,9 @@ class Field:
     kind: Any
     """Its type, without annotations and without None."""
     positional: bool
-    """Whether it is given without a flag."""
+    """Whether the option is given without a flag."""
     required: bool
-    """Whether it has no default."""
+    """Whether the option has no default."""
     flags: tuple[str, ...]
     """Its flag, its aliases, and the flag that turns it off."""
 

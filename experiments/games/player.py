@@ -156,7 +156,7 @@ class PlayedGame:
     scores: np.ndarray
     """Scores in centipawns for the mover, int16 (plies,); UNSCORED where a search was stopped before it had one."""
     winner: int
-    """0 black, 1 white, 2 nobody."""
+    """0 black, 1 white, 2 draw."""
     ending: int
     """Index in `experiments.games.compiled_game.ENDINGS`."""
     called: tuple[int, int, int] | None

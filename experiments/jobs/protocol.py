@@ -38,7 +38,7 @@ class Product:
     counts: Mapping[str, int | float] = field(default_factory=dict)
     """Figures that are summed over jobs: positions, games, nodes, seconds."""
     line: JobLine | None = None
-    """What the job has found, where it makes no records; its `job` is set when it lands."""
+    """The finding of a job that makes no records; its `job` is set when it lands."""
     answers: tuple[Line, ...] = ()
     """Lines for another folder: a judge's answers that were found on another machine."""
 

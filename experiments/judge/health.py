@@ -140,7 +140,7 @@ class DepthStep:
 
 @dataclass(frozen=True)
 class AgainCounts:
-    """What the first searches found near games' ends, and what later ones confirmed."""
+    """Findings of the first searches near games' ends, and how many later searches confirmed."""
 
     mates: int
     mates_kept: int
@@ -153,7 +153,7 @@ class AgainCounts:
     draws_kept: int
     others: int
     moves_kept: int
-    """Of the others, those whose move stays."""
+    """Other positions whose move stays."""
     change: tuple[float, float] | None
     """Mean absolute change of the others' scores and its error; None without others."""
 

@@ -16,7 +16,7 @@ class PairTask:
 
     first: Player | PuctPlayer
     second: Player | PuctPlayer
-    """Of the first player's kind."""
+    """Second player, of the same kind as the first."""
     settings: PairSettings
 
     def open(self) -> Worker:

@@ -85,7 +85,7 @@ class StandingReport:
     called_and_played_out: int
     """Games that the scores would have ended, played to their end instead."""
     called_wrongly: int
-    """Of those, the games that ended otherwise."""
+    """Games among them that ended otherwise."""
     games_beyond: int
     """Games in the folder that are not counted."""
     sprt: SprtReport | None

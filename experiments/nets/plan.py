@@ -35,7 +35,7 @@ _PATH = re.compile(r"[/\\\x00-\x1f]")
 
 @dataclass(frozen=True)
 class Measures:
-    """What every network is measured on."""
+    """The data on which every network is measured."""
 
     valid: tuple[str, ...]
     """Held-out games: accuracy, log loss, calibration."""
@@ -98,7 +98,7 @@ class Table:
     """nets: a line per network; kinds: the same with residuals by kind of position; seeds: a column per network, means
     over its seeds, differences to the first one; games: all networks that have played, and what predicts their Elo."""
     over: Literal["", "positions", "result share"] = ""
-    """What the report draws d1-RMSE over, a line for each `line` of the points; empty: an interval per network."""
+    """Quantity on the axis of d1-RMSE in the report, one curve per `line` of the points; empty: one interval per net."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class File(Keyed, kind="plan file"):
 
 @dataclass(frozen=True, kw_only=True)
 class Measured(Keyed, kind="plan measures"):
-    """What all networks of a folder were measured on."""
+    """The measures that all networks of a folder share."""
 
     of: Measures
 

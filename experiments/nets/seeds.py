@@ -176,4 +176,4 @@ _ONCE: tuple[tuple[str, Callable[[Row, Row], str]], ...] = (
     ("games by the clock", _games("clock")),
     ("targets with positives", lambda row, _: ", ".join(row.net.tested.targets)),
 )
-"""What stands of each network's first seed alone."""
+"""The results of each network's first seed."""

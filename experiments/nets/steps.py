@@ -52,7 +52,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training came to; None: not recorded."""
+    """The result of a training; None means not recorded."""
 
     steps: int | None
     samples: int
@@ -67,7 +67,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class Folded:
-    """What a fold cost."""
+    """The loss of a fold."""
 
     rounding: float
     """Root of the mean squared error of the logit; of a residual network the largest error of an output."""
@@ -113,7 +113,7 @@ class Tested:
 
 @dataclass(frozen=True)
 class Size:
-    """What of a network's cost depends on no machine."""
+    """The part of a network's cost that does not depend on the machine."""
 
     features: str
     shape: tuple[int, ...]

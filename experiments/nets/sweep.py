@@ -103,7 +103,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class SweepReport:
-    """What a sweep came to."""
+    """The result of a sweep."""
 
     folder: str
     points: int

@@ -35,7 +35,10 @@ INFERENCE_BATCH, INFERENCES = 256, 3
 
 @dataclass(frozen=True)
 class Timed:
-    """What a network costs; None: not measured. A spread is the slowest less the fastest run, over the median."""
+    """The measured cost of a network; None means not measured.
+
+    A spread is the slowest less the fastest run, over the median.
+    """
 
     evaluation_ns: float
     """Nanoseconds of an evaluation: of a value network an update and the layers, of a residual one per position."""

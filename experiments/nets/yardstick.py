@@ -42,7 +42,7 @@ class Yardstick:
 
 @dataclass(frozen=True)
 class YardstickReport:
-    """What a yardstick holds."""
+    """The contents of a yardstick."""
 
     folder: str
     positions: int

@@ -69,7 +69,7 @@ _NAMED = rf"(^|より|[、。\s])({{names}}){_RANK}\s*(?={_DOES})"
 
 @dataclass(frozen=True)
 class Statement:
-    """What a sentence about the end of a game states, such as `先手の勝ち` or `後手反則負け`."""
+    """The verdict of a sentence about the end of a game, such as `先手の勝ち` or `後手反則負け`."""
 
     winner: int
     """BLACK_WINS or WHITE_WINS."""

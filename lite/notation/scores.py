@@ -40,7 +40,7 @@ class CommentScore:
     score: int
     """Centipawns in black's view; a mate is +-MATE_SCORE."""
     of_last: bool
-    """Whether it is from the search that chose the last move, not an analysis of the position."""
+    """Whether the score is from the search that chose the last move, not from an analysis of the position."""
 
 
 def comment_score(comment: str) -> CommentScore | None:

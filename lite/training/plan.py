@@ -1,4 +1,4 @@
-"""What a training run's `run.json` records: options, data and networks with their digests."""
+"""The contents of a training run's `run.json`: options, data and networks with their digests."""
 
 from __future__ import annotations
 
