@@ -98,7 +98,7 @@ class Table:
     """nets: a line per network; kinds: the same with residuals by kind of position; seeds: a column per network, means
     over its seeds, differences to the first one; games: all networks that have played, and what predicts their Elo."""
     over: Literal["", "positions", "result share"] = ""
-    """Quantity on the axis of d1-RMSE in the report, one curve per `line` of the points; empty: one interval per net."""
+    """Quantity on the axis of d1-RMSE in the report, a curve per `line` of the points; empty: an interval a net."""
 
 
 @dataclass(frozen=True)
