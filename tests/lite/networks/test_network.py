@@ -156,11 +156,11 @@ def test_mistakes_are_told_in_words():
     with pytest.raises(ValueError, match="dims: channels 0: choose a whole number from 1"):
         LiteConfig(dims=(16, 0, 32)).build()
     for config in (DenseConfig, HalfKpConfig):
-        with pytest.raises(ValueError, match="hidden 16: a tuple of at most 3 sizes"):
+        with pytest.raises(ValueError, match="hidden 16: must be a tuple of at most 3 sizes"):
             config(hidden=16).build()
     with pytest.raises(ValueError, match="network None: choose one of lite, untied"):
         network_from_config({"width": 3})
-    with pytest.raises(ValueError, match="configuration: 'colour' is no part of one"):
+    with pytest.raises(ValueError, match="configuration: 'colour' is not one of its fields"):
         network_from_config({"network": "lite", "colour": 1})
 
 
