@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The evaluation of the network @NETWORK@, as `liteshogi export` wrote it: C++17 and the standard library, nothing else.
-// Its numbers lie in @WEIGHTS@, which `Network::load` reads. What they mean is told in LiteShogi's docs/how/network_file.md,
+// Its weights lie in @WEIGHTS@, which `Network::load` reads. LiteShogi's docs/how/network_file.md describes their meaning,
 // how this goes into an engine in docs/guide/adopt_in_cpp.md. Every kernel below gives the same integers.
 #pragma once
 
@@ -148,7 +148,7 @@ constexpr int centipawns(std::int32_t value) {
     return static_cast<int>(value < 0 ? -score : score);
 }
 
-// Logit of what an output foretells, the mover's win or a draw: its chance is 1 / (1 + exp(-logit)).
+// Return the logit of the event that an output predicts, a win for the side to move or a draw: p = 1 / (1 + exp(-logit)).
 constexpr double logit(std::int32_t output) { return static_cast<double>(output / OUTPUT_DIVISOR) * LOGIT_PER_OUTPUT; }
 
 // The weights, read once and shared by all threads.
