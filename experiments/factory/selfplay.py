@@ -109,8 +109,8 @@ def self_play(options: SelfPlay) -> Production:
     )
     # Without the fields of a subclass, such as a command's.
     fixed = {option.name for option in fields(SelfPlay)} - {"output", "positions", "workforce", "net"}
-    deciding = flat({name: value for name, value in asdict(options).items() if name in fixed})
-    deciding["openings"] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    named = {name: value for name, value in asdict(options).items() if name in fixed}
+    deciding = {**flat(named), "openings": hashlib.sha256("\n".join(lines).encode()).hexdigest()}
     plan = plan_run("selfplay", deciding, goal={"positions": options.positions}, nets={"net": options.net})
     return produce(
         options.workforce.place(options.output, HCPE3),

@@ -8,9 +8,8 @@ the next search, which has the first one's table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -169,13 +168,6 @@ class HealthReport:
     variants: tuple[VariantHealth, ...]
     steps: tuple[DepthStep, ...]
     again: AgainCounts
-
-    def figures(self) -> dict[str, Any]:
-        """Return the report as one JSON object."""
-        found = asdict(self)
-        for row in found["again"]["lost"]:
-            del row["job"]
-        return found
 
 
 def examine(options: HealthOptions) -> HealthReport:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from experiments.elo.sprt import Sprt
 from experiments.factory.expand import Mixture
@@ -178,14 +179,14 @@ class Loop:
         """Return the workers of games and labels, which make the same files regardless of interruptions."""
         return Workforce(self.workers, self.ray, in_order=True)
 
-    def deciding(self, training: ValueTraining) -> dict[str, Any]:
+    def deciding(self, training: ValueTraining) -> Mapping[str, object]:
         """Return the options that decide what is made, by the names of their fields; `config` has the training's."""
         free = ("output", "generations", "keep", "workers", "ray", "first", "against", "yardstick")
-        found = flat({name: value for name, value in asdict(self).items() if name not in free})
+        found = dict(flat({name: value for name, value in asdict(self).items() if name not in free}))
         if self.openings is not None:
             found["openings"] = hashlib.sha256("\n".join(read_openings(self.openings)).encode()).hexdigest()
         own = training.configuration().items()
-        return found | {"config": {name: value for name, value in own if name not in _THE_LOOPS_OWN}}
+        return {**found, "config": {name: value for name, value in own if name not in _THE_LOOPS_OWN}}
 
     def nets(self) -> dict[str, Path | str]:
         """Return the networks that were not made here, by their parts, as files or shipped names."""

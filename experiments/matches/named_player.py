@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from experiments.games.player import Player, PuctPlayer
 from experiments.network_kinds.player_command import as_player
@@ -59,7 +58,7 @@ class NamedPlayer:
         return self.player
 
     @property
-    def conditions(self) -> dict[str, Any]:
+    def conditions(self) -> Mapping[str, object]:
         """Conditions of the player's runs: the signature of the alpha-beta search; PUCT has none."""
         return {} if isinstance(self.player, PuctPlayer) else {"signature": search_signature()}
 

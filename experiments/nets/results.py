@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from experiments.nets.plan import Measures
 from experiments.nets.steps import Folded, Size, Tested, Trained
 from experiments.nets.timing import Timed
+from lite.datasets.description import DataContent
 from lite.program import libraries, machine_of, program
 from lite.run_folder import Line, RunWriter, read_lines
 
@@ -32,8 +33,7 @@ class Keyed(Line):
 class File(Keyed, kind="plan file"):
     """A file or set that results depend on."""
 
-    of: Mapping[str, Any]
-    """Its name, digest and description, see `describe_data`."""
+    of: DataContent
     made_by: Mapping[str, str | None] = field(default_factory=program)
 
 

@@ -62,7 +62,7 @@ def read_choices(value: Any, place: str, search: str) -> Choices:
     return values
 
 
-def combinations(space: Space) -> Iterator[dict[str, Any]]:
+def combinations(space: Space) -> Iterator[Mapping[str, Any]]:
     """Yield every combination of a space whose ranges have steps."""
     values = [choices.values() if isinstance(choices, Range) else choices for choices in space.values()]
     for chosen in product(*values):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -27,12 +26,11 @@ from lite.training.run import Run
 from lite.training.targets import sigmoid, win_rate
 from lite.training.testing import load_predictor
 from lite.training.train import ValueTask
-from lite.typed import typed
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.score import CP_PER_LOGIT
 
-Picked = TypeVar("Picked")
+Part = TypeVar("Part")
 PLANES = "planes"
 """Features of residual networks."""
 FOLDED_POSITIONS = 10_000
@@ -179,14 +177,14 @@ class MeasureStep:
 
     def run(self) -> Tested:
         is_value = kind_of(self.net) is Kind.FOLDED
-        found = json.loads(json.dumps(judge(self.net, self.valid, self.positions).as_json()))
+        found = judge(self.net, self.valid, self.positions)
         d1 = measure_d1(self.net, self.yardstick) if is_value and self.yardstick else None
         return Tested(
-            _of(Report, found, self.net),
-            found.get("policy_accuracy"),
-            found.get("policy_loss"),
-            _of(Rare, found["draw"], self.net) if "draw" in found else None,
-            tuple(name for name in TARGET_BITS if name in found),
+            _part(Report, found),
+            found.policy_accuracy,
+            found.policy_loss,
+            None if found.draw is None else _part(Rare, found.draw),
+            tuple(name for name in TARGET_BITS if getattr(found, name) is not None),
             d1.rmse if d1 else None,
             d1.error if d1 else None,
             measure_residual(self.net, self.residual) if is_value and self.residual else None,
@@ -194,9 +192,9 @@ class MeasureStep:
         )
 
 
-def _of(kind: type[Picked], figures: Mapping[str, Any], place: str) -> Picked:
-    """Return those of the figures that are fields of a dataclass."""
-    return typed(kind, {one.name: figures[one.name] for one in fields(kind)}, place)  # type: ignore[arg-type]
+def _part(kind: type[Part], whole: object) -> Part:
+    """Return the fields of a dataclass from a result that has fields of the same names."""
+    return kind(**{one.name: getattr(whole, one.name) for one in fields(kind)})  # type: ignore[arg-type]
 
 
 def begin(training: Training) -> Run:

@@ -311,7 +311,7 @@ class _Run:
 
     def _digests(self, point: Point) -> dict[str, str]:
         """Return the digests of what a point has learnt from: sets that are made again may come out otherwise."""
-        made = {file.name: str(file.of["sha256"]) for file in self.results.all(File)}
+        made = {file.name: file.of.sha256 for file in self.results.all(File)}
         known = self.digests | made
         return {name: known[name] for name in point.options.get("data", ()) if name in known}
 

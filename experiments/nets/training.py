@@ -58,7 +58,7 @@ def checked_training(options: Mapping[str, Any], place: str) -> Training:
     return training
 
 
-def default_options(kind: str) -> dict[str, Any]:
+def default_options(kind: str) -> Mapping[str, object]:
     """Return the default of each option of a kind of network, and the default seed, as JSON has them."""
     found = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(_network(kind)()).items()}
     return {name.replace("_", "-"): value for name, value in found.items()} | {"seed": 0}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,10 +29,6 @@ class PositionValue:
     draw: float | None = None
     """Probability of a draw; None if the network has no draw head."""
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields that are known."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
 
 @dataclass(frozen=True)
 class EvaluatedPosition:
@@ -48,10 +44,6 @@ class EvaluatedPosition:
     """Expected result, 0 to 1; a draw counts one half."""
     draw: float | None
     """Probability of a draw; None if the network has no draw head."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields that are known."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 Valuer = Callable[[np.ndarray, np.ndarray, np.ndarray], list[PositionValue]]
@@ -98,7 +90,7 @@ def load_valuer(network_path: str) -> Valuer:
         from experiments.resnet.network import load_resnet
 
         if kind is Kind.POLICY_VALUE:
-            scale = float(load_resnet(network_path)[1].get("cp_per_logit", CP_PER_LOGIT))
+            scale = load_resnet(network_path)[1].cp_per_logit or CP_PER_LOGIT
         predict_all = load_predictor(network_path)
 
         def by_policy_network(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> list[PositionValue]:
@@ -110,7 +102,7 @@ def load_valuer(network_path: str) -> Valuer:
     from lite.training.testing import load_predictor as load_value_predictor
 
     if kind is Kind.VALUE:
-        scale = float(load_model(network_path)[1].get("cp_per_logit", CP_PER_LOGIT))
+        scale = load_model(network_path)[1].cp_per_logit or CP_PER_LOGIT
     predict = load_value_predictor(network_path)
 
     def by_value_network(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> list[PositionValue]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from experiments.arena.engine_match import VERB as USI_MATCH
 from experiments.judge.judged_match import VERB as JUDGED_MATCH
@@ -69,15 +68,6 @@ class Written:
     charts: tuple[str, ...]
     """Titles of the charts."""
     pictures: tuple[Path, ...]
-
-    def figures(self) -> dict[str, Any]:
-        """Return everything as one JSON object."""
-        return {
-            "page": str(self.page),
-            "runs": list(map(str, self.runs)),
-            "charts": list(self.charts),
-            "pictures": list(map(str, self.pictures)),
-        }
 
 
 def write_report(report: Report) -> Written:

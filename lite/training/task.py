@@ -17,6 +17,7 @@ from lite.records.decode import Batch
 from lite.records.reader import Reader
 from lite.training.memory import machine_memory, network_bytes, refuse_beyond_memory
 from lite.training.metrics import Report
+from lite.training.network_origin import NetworkOrigin
 from lite.training.options import TrainingOptions
 from lite.workers import Workers
 
@@ -106,5 +107,5 @@ class Task(ABC):
         """Return the trained network of a file. Raises OSError, ValueError."""
 
     @abstractmethod
-    def save_network(self, path: Path, model: Any, provenance: dict[str, Any]) -> None:
-        """Write a network with its provenance."""
+    def save_network(self, path: Path, model: Any, origin: NetworkOrigin) -> None:
+        """Write a network and how it came to be."""

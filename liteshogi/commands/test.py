@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from collections import Counter
@@ -13,15 +12,21 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from experiments.network_kinds.judging import RARE_HEADS, JudgeReport, Precision, RareHead, judge
+from experiments.network_kinds.judging import JudgeReport, Precision, judge
 from experiments.network_kinds.kind import Kind, UnplayableNetwork, kind_of
+from experiments.resnet.heads import RARE_HEADS, RareHead
 from lite.amounts import amount
 from lite.records.file import Refusals
 from lite.training.metrics import Report
 from liteshogi.commands.arguments import Json, Net
+from liteshogi.json_output import json_text
 
 if TYPE_CHECKING:
     from experiments.labels.yardstick import D1
+
+
+_HEADS = ("policy_accuracy", "policy_loss", *RARE_HEADS)
+"""Figures of heads, which are absent if the network has no such head."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class Command:
         d1 = distance(self.net, self.yardstick) if self.yardstick else None
         report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads)
         if self.json:
-            print(json.dumps(report.as_json() | ({} if d1 is None else d1.figures())))
+            print(json_text(report, *([] if d1 is None else [d1.figures()]), optional=_HEADS))
             return
         print(as_text(report, d1))
         for line in left_out(report, d1):

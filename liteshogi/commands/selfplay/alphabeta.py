@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from experiments.games.player import Ending, Variety
 from experiments.jobs.summary import as_text
 from experiments.jobs.workforce import Workforce
 from liteshogi.commands.arguments import Json, Net, Output
+from liteshogi.commands.production import production_json
 
 
 @dataclass(frozen=True)
@@ -28,4 +28,4 @@ class Command(SelfPlay):
 
     def run(self) -> None:
         made = self_play(self)
-        print(json.dumps(made.figures()) if self.json else as_text(made))
+        print(production_json(made) if self.json else as_text(made))
