@@ -85,7 +85,7 @@ PRINTED: dict[str, Printed] = {
     "import": Printed(("export.nnue:ImportedNetwork",)),
     "test": Printed(("experiments.network_kinds.judging:JudgeReport",), omits_unknown=True, adds=_D1),
     "sweep": Printed(("experiments.nets.sweep:SweepReport",)),
-    "yardstick": Printed(("experiments.nets.yardstick:YardstickReport",)),
+    "yardstick": Printed(("experiments.nets.yardstick_records:YardstickReport",)),
     "report": Printed(("experiments.report.report:Written",)),
     "demo": Printed(("experiments.demo:DemoReport",)),
     "bench search": Printed(("search.alphabeta.bench:BenchResult", "search.puct.playout_speed:PlayoutSpeed")),

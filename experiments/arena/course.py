@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.arena.arena_games import FIRST, SECOND, read_arena_games
 from experiments.arena.process import GAMES
-from experiments.arena.results import FIRST, SECOND, read_arena_games
 from search.score import win_rate
 
 EVERY = 10

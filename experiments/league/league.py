@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from experiments.arena.results import ArenaGame, pair_results, seat_names
+from experiments.arena.arena_games import ArenaGame, pair_results, seat_names
 from experiments.arena.tournament import UsiGames, play_engines
 from experiments.drawing.pictures import draw_ratings
 from experiments.elo.ratings import Meeting

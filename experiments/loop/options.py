@@ -137,10 +137,10 @@ class Loop:
         """Return the seed of a generation's games and gate; held-out games and other matches have the next one."""
         return 2 * (1000 * self.seed + generation)
 
-    def self_play(self, net: str, output: Path, positions: int, seed: int) -> SelfPlay:
+    def self_play(self, network_path: str, output: Path, positions: int, seed: int) -> SelfPlay:
         """Return the options of a generation's games."""
         return SelfPlay(
-            net,
+            network_path,
             output,
             positions,
             self.nodes,
@@ -171,9 +171,9 @@ class Loop:
             output=output,
         )
 
-    def file_of(self, net: str) -> str:
+    def file_of(self, network_path: str) -> str:
         """Return the file of a network that may be `material`, or a shipped name."""
-        return str(self.output / "material.safetensors") if net == MATERIAL else net
+        return str(self.output / "material.safetensors") if network_path == MATERIAL else network_path
 
     def workforce(self) -> Workforce:
         """Return the workers of games and labels, which make the same files regardless of interruptions."""

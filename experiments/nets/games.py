@@ -236,9 +236,9 @@ def _openings(play: Play) -> Path | None:
     return Path(play.openings) if play.openings else None
 
 
-def _counted(net: str, play: Play, nodes: int, place: Path, ray: str | None = None) -> CountedMatch:
+def _counted(network_path: str, play: Play, nodes: int, place: Path, ray: str | None = None) -> CountedMatch:
     return CountedMatch(
-        first=net,
+        first=network_path,
         second=play.opponent,
         nodes=nodes,
         second_nodes=play.nodes,

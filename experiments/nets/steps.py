@@ -208,23 +208,23 @@ def _epoch(line: EpochTest) -> Epoch:
     return Epoch(line.loss, report.accuracy, report.log_loss, parts.get("policy_accuracy"), parts.get("policy_loss"))
 
 
-def measure_residual(net: str, data: Path) -> float:
+def measure_residual(network_path: str, data: Path) -> float:
     """Return the root of the mean square of a network's static win rate less that of the records' scores."""
-    predict, squares, count = load_predictor(net), 0.0, 0
+    predict, squares, count = load_predictor(network_path), 0.0, 0
     for batch in Reader((data,), 8192, shuffle=False):
         errors = sigmoid(predict(batch)[:, 0].astype(np.float64)) - win_rate(batch.score, CP_PER_LOGIT)
         squares, count = squares + float((errors**2).sum()), count + len(batch)
     return float(np.sqrt(squares / count))
 
 
-def size_of(net: str, run_folder: Path | None = None) -> Size:
+def size_of(network_path: str, run_folder: Path | None = None) -> Size:
     """Return the size of a network of the engine's, or of the residual network of a run."""
     if run_folder is not None and kind_of(str(run_folder)) is Kind.POLICY_VALUE:
         model = load_resnet(run_folder)[0]
         config = model.network_config
         weights = sum(weight.numel() * weight.element_size() for weight in model.parameters())
         return Size(PLANES, (config.blocks, config.channels), weights, multiply_adds(model))
-    return size_of_network(load_network(net))
+    return size_of_network(load_network(network_path))
 
 
 def size_of_network(network: EvalNetwork) -> Size:

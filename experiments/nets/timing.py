@@ -117,8 +117,8 @@ class InferenceRun:
     def run(self) -> float:
         import torch
 
-        from experiments.resnet.judge import plane_tensors, uses_bfloat16
         from experiments.resnet.network import load_resnet
+        from experiments.resnet.testing import plane_tensors, uses_bfloat16
         from lite.records.reader import Reader
 
         torch.set_num_threads(1)
@@ -221,12 +221,16 @@ def agreeing(run: Callable[[], Run], cost: Callable[[Run], float], repeats: int)
     return Agreement(runs[:repeats], len(runs), (costs[-1] - costs[0]) / statistics.median(costs))
 
 
-def time_value_network(net: str, repeats: int, recorded: str, isolated: Isolated) -> Timed:
+def time_value_network(network_path: str, repeats: int, recorded: str, isolated: Isolated) -> Timed:
     """Time a value network in processes of `isolated`, bound to the core for timing. Raises as `Isolated.run`."""
     with alone(isolated):
         load = machine_load()
-        found = agreeing(lambda: isolated.run(EvaluationRun(net, recorded)).result, lambda run: run.cost, repeats)
-        searches = agreeing(lambda: isolated.run(SearchRun(net, MOST_NODES)).result, lambda nps: 1 / nps, repeats)
+        found = agreeing(
+            lambda: isolated.run(EvaluationRun(network_path, recorded)).result, lambda run: run.cost, repeats
+        )
+        searches = agreeing(
+            lambda: isolated.run(SearchRun(network_path, MOST_NODES)).result, lambda nps: 1 / nps, repeats
+        )
     parts = {
         name: statistics.median(getattr(run, name) for run in found.runs)
         for name in ("update_ns", "forward_ns", "refresh_ns", "reference_ns")
@@ -235,13 +239,17 @@ def time_value_network(net: str, repeats: int, recorded: str, isolated: Isolated
     return _timed(cost, found, searches, load=load, **parts)
 
 
-def time_residual_network(net: str, run: Path, data: Sequence[Path], repeats: int, isolated: Isolated) -> Timed:
+def time_residual_network(
+    network_path: str, run: Path, data: Sequence[Path], repeats: int, isolated: Isolated
+) -> Timed:
     """Time a residual network's evaluations in batches and its search. Raises as `Isolated.run`."""
     with alone(isolated):
         load = machine_load()
         step = InferenceRun(run, tuple(data))
         found = agreeing(lambda: isolated.run(step).result, lambda cost: cost, repeats)
-        searches = agreeing(lambda: isolated.run(SearchRun(net, MOST_NODES)).result, lambda nps: 1 / nps, repeats)
+        searches = agreeing(
+            lambda: isolated.run(SearchRun(network_path, MOST_NODES)).result, lambda nps: 1 / nps, repeats
+        )
     return _timed(statistics.median(found.runs), found, searches, load=load)
 
 
@@ -257,13 +265,13 @@ def _timed(cost: float, found: Agreement[Any], searches: Agreement[int], **parts
     )
 
 
-def speed_ratio(net: str, opponent: str, isolated: Isolated) -> SpeedRatio:
+def speed_ratio(network_path: str, opponent: str, isolated: Isolated) -> SpeedRatio:
     """Compare the speeds of two networks' searches, again in more rounds if they do not agree.
 
     Raises as `Isolated.run`."""
     with alone(isolated):
         for rounds in SPEED_ROUNDS:
-            found = isolated.run(SpeedRun(net, opponent, rounds, SPEED_NODES)).result
+            found = isolated.run(SpeedRun(network_path, opponent, rounds, SPEED_NODES)).result
             if found.agrees:
                 break
     return found

@@ -186,10 +186,10 @@ class PointWorker:
         done = self._working.run(TrainStep(training))
         return replace(done.result, seconds=done.seconds, cpu_seconds=done.cpu_seconds)
 
-    def _test_step(self, net: str, valid: tuple[Path, ...]) -> MeasureStep:
+    def _test_step(self, network_path: str, valid: tuple[Path, ...]) -> MeasureStep:
         measures, of = self._measures, self._place.of
         return MeasureStep(
-            net,
+            network_path,
             valid,
             measures.positions or None,
             tuple(map(of, measures.yardstick)),

@@ -77,7 +77,7 @@ def judge(
 
     torch.set_num_threads(threads)
     if kind.has_policy:
-        from experiments.resnet.judge import judge_resnet
+        from experiments.resnet.testing import judge_resnet
 
         tested = judge_resnet(network_path, files, batch_size or 512, positions, precision)
         found, heads = tested.value, vars(tested.heads)

@@ -86,8 +86,8 @@ def load_valuer(network_path: str) -> Valuer:
     if kind is Kind.FOLDED:
         return _folded_valuer(load_network(network_path))
     if kind.has_policy:
-        from experiments.resnet.judge import load_predictor
         from experiments.resnet.network import load_resnet
+        from experiments.resnet.testing import load_predictor
 
         if kind is Kind.POLICY_VALUE:
             scale = load_resnet(network_path)[1].cp_per_logit or CP_PER_LOGIT

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from experiments.arena.arena_games import recorded_games
 from experiments.arena.course import read_course
 from experiments.arena.engine_match import VERB as USI_VERB
 from experiments.arena.engine_match import tally_games
 from experiments.arena.process import ARENA
-from experiments.arena.results import recorded_games
 from experiments.elo.sprt import Sprt
 from experiments.elo.strength import in_words
 from experiments.jobs.ledger import LandedJob

@@ -21,7 +21,7 @@ from experiments.report.league_section import league_section
 from experiments.report.loop_section import loop_section
 from experiments.report.match_section import match_section
 from experiments.report.nets_section import nets_section
-from experiments.report.page import as_page
+from experiments.report.report_page import as_page
 from experiments.report.section import UNREADABLE, Run, Section
 from experiments.report.training_section import VERBS as TRAININGS
 from experiments.report.training_section import training_section

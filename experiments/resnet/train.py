@@ -14,9 +14,9 @@ import torch
 from torch.nn import functional
 
 from experiments.resnet.heads import HeadFigures
-from experiments.resnet.judge import PolicyMetrics, Precision, module_predictor, plane_tensors, uses_bfloat16
 from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, ResnetConfig, load_resnet, save_resnet
 from experiments.resnet.policy_target import policy_target
+from experiments.resnet.testing import PolicyMetrics, Precision, module_predictor, plane_tensors, uses_bfloat16
 from lite.records.decode import Batch
 from lite.records.formats import NO_GAME
 from lite.records.reader import Reader

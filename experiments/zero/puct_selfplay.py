@@ -17,7 +17,7 @@ from experiments.jobs.protocol import Product
 from experiments.jobs.workforce import Workforce
 from experiments.network_kinds.kind import network_file_of
 from experiments.zero.exploration import Exploration
-from experiments.zero.network import network_bytes, open_network
+from experiments.zero.onnx_bytes import network_bytes, open_network
 from experiments.zero.puct_game import Game, tree_megabytes
 from experiments.zero.search import search_together
 from lite.datasets.plan import flat, plan_run

@@ -32,9 +32,9 @@ from lite.training.log import EpochTest, RunLog, Started, Steps
 from lite.training.memory import clear_gpu_errors
 from lite.training.network_origin import NetworkOrigin
 from lite.training.options import TrainingOptions
-from lite.training.plan import plan_training
 from lite.training.progress import Progress
 from lite.training.remarks import Facts, conclusion, gpu_name, introduction, refused_while_reading
+from lite.training.run_plan import plan_training
 from lite.training.state import AnyOptions, Extension, InitialNetwork, RunState, SavedRun, write_state
 from lite.training.targets import TargetSchedule
 from lite.training.task import Task

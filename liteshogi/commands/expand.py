@@ -9,7 +9,7 @@ import tyro
 
 from experiments.factory.expand import Mixture
 from experiments.factory.expansion import Expansion, Labelling, expand
-from experiments.jobs.summary import as_text
+from experiments.jobs.totals_text import as_text
 from experiments.jobs.workforce import Workforce
 from liteshogi.commands.arguments import Json, Output
 from liteshogi.commands.production import production_json

@@ -83,7 +83,7 @@ class Command:
         words = words_for(self.language)
         differences = compare(*found) if self.compare else None
         if self.output is not None:
-            from experiments.explain.picture import draw_contributions
+            from experiments.explain.board_picture import draw_contributions
 
             draw_contributions(found, self.output, words)
         if self.json:

@@ -8,7 +8,7 @@ from pathlib import Path
 import tyro
 
 from experiments.factory.expansion import Labelling, Relabelling, relabel
-from experiments.jobs.summary import as_text
+from experiments.jobs.totals_text import as_text
 from experiments.jobs.workforce import Workforce
 from liteshogi.commands.arguments import Json, Output
 from liteshogi.commands.production import production_json

@@ -64,20 +64,20 @@ class Command:
             print(line, file=sys.stderr)
 
 
-def distance(net: str, yardstick: Sequence[Path]) -> D1:
+def distance(network_path: str, yardstick: Sequence[Path]) -> D1:
     """Return d1-RMSE of a folded network, or of a trained one, which is folded into a temporary file for it."""
     from experiments.labels.yardstick import measure_d1
 
-    kind = kind_of(net)
+    kind = kind_of(network_path)
     if kind is Kind.FOLDED:
-        return measure_d1(net, yardstick)
+        return measure_d1(network_path, yardstick)
     if kind is not Kind.VALUE:
-        raise UnplayableNetwork(net, kind)
+        raise UnplayableNetwork(network_path, kind)
     from export.fold import fold_file
 
     with tempfile.TemporaryDirectory() as folder:
         folded = Path(folder) / "network.safetensors"
-        fold_file(net, folded)
+        fold_file(network_path, folded)
         return measure_d1(str(folded), yardstick)
 
 

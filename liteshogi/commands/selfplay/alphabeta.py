@@ -9,7 +9,7 @@ import tyro
 
 from experiments.factory.selfplay import SelfPlay, self_play
 from experiments.games.player import Ending, Variety
-from experiments.jobs.summary import as_text
+from experiments.jobs.totals_text import as_text
 from experiments.jobs.workforce import Workforce
 from liteshogi.commands.arguments import Json, Net, Output
 from liteshogi.commands.production import production_json

@@ -8,7 +8,7 @@ from pathlib import Path
 import tyro
 
 from experiments.games.player import Ending
-from experiments.jobs.summary import as_text
+from experiments.jobs.totals_text import as_text
 from experiments.jobs.workforce import Workforce
 from experiments.zero.exploration import Exploration
 from experiments.zero.puct_selfplay import ZeroSelfPlay, zero_self_play

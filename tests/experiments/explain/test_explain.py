@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
+from experiments.explain.board_picture import draw_contributions
 from experiments.explain.explain import compare, explain
 from experiments.explain.line_units import LineUnits
-from experiments.explain.picture import draw_contributions
 from experiments.network_kinds.position_values import evaluate
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig, LiteValueNetwork

@@ -29,7 +29,7 @@ from experiments.factory.expansion import Expansion, Labelling, Relabelling, Unm
 from experiments.factory.seen import Seen, code_hashes
 from experiments.jobs.produce import Production
 from experiments.jobs.protocol import Product
-from experiments.jobs.summary import as_text
+from experiments.jobs.totals_text import as_text
 from experiments.jobs.workforce import Workforce
 from experiments.labels.labels import NetworkLabels, blend_results
 from experiments.labels.study import QUIESCENCE, SEARCH, STATIC, Studio, sample_dtype

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from experiments.resnet.heads import judge_rare
-from experiments.resnet.judge import PolicyMetrics, Predictions, judge_resnet, plane_tensors
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, load_resnet, multiply_adds, save_resnet
+from experiments.resnet.testing import PolicyMetrics, Predictions, judge_resnet, plane_tensors
 from experiments.resnet.train import ResnetTask, ResnetTraining, count_positives, positive_weights, train_resnet
 from lite.records.decode import BATCH_FIELDS, Batch
 from lite.records.encode import position_records

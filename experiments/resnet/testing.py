@@ -73,19 +73,19 @@ def plane_tensors(
     return x1, x2
 
 
-def load_predictor(net: Path | str, precision: Precision = "float32") -> Predictor:
+def load_predictor(network_path: Path | str, precision: Precision = "float32") -> Predictor:
     """Return a function from batches to logits, for a trained network, its run's folder or an ONNX file."""
-    if Path(net).suffix == ".onnx":
+    if Path(network_path).suffix == ".onnx":
         from search.puct.onnx_network import OnnxNetwork
 
-        session = OnnxNetwork(Path(net))
+        session = OnnxNetwork(Path(network_path))
 
         def by_onnx(batch: Batch) -> Predictions:
             policy, win_rate, draw = session(*make_planes(batch.pieces, batch.hands, batch.in_check))
             return Predictions(policy, _logit(win_rate), None if draw is None else _logit(draw))
 
         return by_onnx
-    return module_predictor(load_resnet(net)[0], precision)
+    return module_predictor(load_resnet(network_path)[0], precision)
 
 
 def module_predictor(model: PolicyValueNetwork, precision: Precision = "float32") -> Predictor:
@@ -165,7 +165,7 @@ class PolicyTest:
 
 
 def judge_resnet(
-    net: str,
+    network_path: str,
     data: tuple[Path, ...],
     batch_size: int = 512,
     positions: int | None = None,
@@ -176,19 +176,19 @@ def judge_resnet(
     Raises OSError, or ValueError for files that cannot be used and for records without games.
     """
     auxiliary: tuple[str, ...] = ()
-    if Path(net).suffix != ".onnx":
-        auxiliary = load_resnet(net)[0].network_config.auxiliary
-    predictor = load_predictor(net, precision)
+    if Path(network_path).suffix != ".onnx":
+        auxiliary = load_resnet(network_path)[0].network_config.auxiliary
+    predictor = load_predictor(network_path, precision)
     metrics, done = PolicyMetrics(auxiliary), 0
     reader = Reader(data, batch_size, shuffle=False, mark_entered="entered" in auxiliary)
     for batch in first_positions(reader, positions):
         found = predictor(batch)
         for outputs in (found.policy, found.value, found.draw, found.auxiliary):
             if outputs is not None:
-                require_finite(net, outputs, done)
+                require_finite(network_path, outputs, done)
         metrics.add(found, batch)
         done += len(batch)
     report = metrics.value_report()
     if not report.positions:
         raise no_games(data)
-    return PolicyTest(NetworkTest(net, tuple(map(str, data)), report, reader.refusals), metrics.heads())
+    return PolicyTest(NetworkTest(network_path, tuple(map(str, data)), report, reader.refusals), metrics.heads())
