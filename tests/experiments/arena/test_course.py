@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from rsshogi.core import Move
 
+from experiments.arena import arena_games
 from experiments.arena.arena_games import read_arena_games
 from experiments.arena.course import read_course
 from experiments.arena.engine_match import VERB
