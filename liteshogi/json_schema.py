@@ -90,10 +90,10 @@ PRINTED: dict[str, Printed] = {
     "demo": Printed(("experiments.demo:DemoReport",)),
     "bench search": Printed(("search.alphabeta.bench:BenchResult", "search.puct.playout_speed:PlayoutSpeed")),
     "bench engines": Printed(("experiments.speed:SpeedReport",)),
-    "bench pipes": Printed(("search.usi.bench:PipeTimes",)),
+    "bench pipes": Printed(("search.usi.pipe_speed:PipeTimes",)),
     "bench steps": Printed(("search.alphabeta.bench_steps:StepCosts",)),
     "bench evaluation": Printed(
-        ("search.evaluation.bench:Times",),
+        ("search.evaluation.evaluation_speed:Times",),
         adds={
             "default": "Times of the default network, if no network was named.",
             "half_kp": "Times of HalfKP 256x2-32-32 with random weights.",

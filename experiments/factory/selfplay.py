@@ -18,7 +18,8 @@ from experiments.jobs.produce import Production, produce
 from experiments.jobs.protocol import Product, Stopped
 from experiments.jobs.workforce import Workforce
 from lite.datasets.plan import flat, plan_run
-from lite.records.decode import labelled_dtype, scan_games
+from lite.records.batch import labelled_dtype
+from lite.records.decode import scan_games
 from lite.records.encode import copy_games, position_hashes
 from lite.records.file import BLOCK_POSITIONS, DecodedGames, Refusals, decode_games
 from lite.records.formats import HCPE3

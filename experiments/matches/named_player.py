@@ -21,7 +21,7 @@ from search.system.bounds import MOST_MEGABYTES
 from search.system.options import OptionError
 from search.system.paths import PathLike
 from search.usi.alphabeta import DEFAULT_FV_SCALE, NO_ARCHITECTURE
-from search.usi.options import Check, FileName, Option, OptionValues, Spin
+from search.usi.usi_options import Check, FileName, Option, OptionValues, Spin
 
 NETWORKS = (".safetensors", ".bin", ".onnx")
 HASH_MB = 16

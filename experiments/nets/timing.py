@@ -82,7 +82,7 @@ class EvaluationRun:
     recorded: str = ""
 
     def run(self) -> Evaluation:
-        from search.evaluation.bench import bench_evaluation
+        from search.evaluation.evaluation_speed import bench_evaluation
 
         found = bench_evaluation(self.net, Path(self.recorded) if self.recorded else None)
         reference = found.half_kp.update_ns + found.half_kp.forward_ns

@@ -132,6 +132,6 @@ def _values(logits: np.ndarray, scale: float, draws: np.ndarray | None = None) -
 
 def _batch(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> Any:
     """Return the positions as a batch of records without moves, scores or results."""
-    from lite.records.decode import as_batch, labelled_dtype
+    from lite.records.batch import as_batch, labelled_dtype
 
     return replace(as_batch(np.zeros(len(pieces), labelled_dtype)), pieces=pieces, hands=hands, in_check=in_check)

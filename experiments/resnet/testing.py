@@ -12,7 +12,7 @@ import torch
 
 from experiments.resnet.heads import HeadFigures, RareHead, judge_rare
 from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, load_resnet
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.records.reader import Reader, first_positions
 from lite.training.metrics import Metrics, Report, no_games, require_finite
 from lite.training.targets import drawn_games

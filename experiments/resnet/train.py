@@ -17,7 +17,7 @@ from experiments.resnet.heads import HeadFigures
 from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, ResnetConfig, load_resnet, save_resnet
 from experiments.resnet.policy_target import policy_target
 from experiments.resnet.testing import PolicyMetrics, Precision, module_predictor, plane_tensors, uses_bfloat16
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.records.formats import NO_GAME
 from lite.records.reader import Reader
 from lite.training.checkpoint import json_safe

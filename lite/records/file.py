@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from lite.amounts import amount
+from lite.records.batch import labelled_dtype
 from lite.records.decode import (
     ILLEGAL_MOVE,
     RECORD_ERRORS,
     TRUNCATED,
     decode_positions,
-    labelled_dtype,
     scan_games,
     scratch_position,
     walk_games,

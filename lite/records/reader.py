@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from lite.records.decode import BATCH_FIELDS, Batch, Visits, as_batch, empty_batch, labelled_dtype
+from lite.records.batch import BATCH_FIELDS, Batch, Visits, as_batch, empty_batch, labelled_dtype
 from lite.records.file import BLOCK_POSITIONS, Block, RecordFile, Refusals
 from lite.records.formats import record_files
 from lite.records.gather import gather, gather_visits, join_visits

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.records.formats import NO_GAME
 from lite.training.state import SavedRun
 from lite.training.targets import fit_cp_per_logit

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from search.rules.shogi import EMPTY
 
 HELD_OUT_POSITIONS = 200_000

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.records.formats import NO_GAME
 from lite.training.targets import sigmoid
 from search.evaluation.material import PIECE_VALUE

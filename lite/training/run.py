@@ -22,7 +22,7 @@ from torch import nn
 
 from lite.datasets.description import describe_sources, short_names
 from lite.program import release
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.run_folder import RunWriter
 from lite.training.data import TrainingData
 from lite.training.folder import RunFolder, network_file

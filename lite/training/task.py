@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from lite.networks.shapes import shapes_alone
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.records.reader import Reader
 from lite.training.memory import machine_memory, network_bytes, refuse_beyond_memory
 from lite.training.metrics import Report

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from lite.networks.value_network import listed_inputs
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.records.file import Refusals
 from lite.records.formats import NO_GAME
 from lite.records.reader import Reader, first_positions

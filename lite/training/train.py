@@ -12,7 +12,7 @@ import torch
 
 from lite.networks.first_layer import MAX_LISTED
 from lite.networks.value_network import ValueNetwork
-from lite.records.decode import Batch, labelled_dtype
+from lite.records.batch import Batch, labelled_dtype
 from lite.training.checkpoint import json_safe, load_model, save_model
 from lite.training.loss import value_loss
 from lite.training.metrics import Metrics, log_losses

@@ -11,7 +11,7 @@ import tyro
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json
 from liteshogi.json_output import json_text
-from search.evaluation.bench import EvaluationBench, bench_evaluation
+from search.evaluation.evaluation_speed import EvaluationBench, bench_evaluation
 
 
 @dataclass(frozen=True)

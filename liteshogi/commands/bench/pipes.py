@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from liteshogi.commands.arguments import Json
 from liteshogi.json_output import json_text
-from search.usi.bench import LAST, measure_pipes
+from search.usi.pipe_speed import LAST, measure_pipes
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from experiments.resnet.heads import judge_rare
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, load_resnet, multiply_adds, save_resnet
 from experiments.resnet.testing import PolicyMetrics, Predictions, judge_resnet, plane_tensors
 from experiments.resnet.train import ResnetTask, ResnetTraining, count_positives, positive_weights, train_resnet
-from lite.records.decode import BATCH_FIELDS, Batch
+from lite.records.batch import BATCH_FIELDS, Batch
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, NO_RESULT, hcpe_dtype
@@ -151,8 +151,9 @@ def test_what_had_no_game_says_nothing_of_how_games_end(some_games: tuple[Path, 
     net = str(tmp_path / "network.safetensors")
     half, played = (judge_resnet(net, (tmp_path / f"{name}.hcpe",)) for name in ("half", "played"))
     for name in ("sennichite", "draw"):
-        assert half.parts[name]["positions"] == played.parts[name]["positions"] == len(records[1::2])
-        assert half.parts[name]["brier"] == pytest.approx(played.parts[name]["brier"])
+        one, other = (getattr(tested.heads, name) for tested in (half, played))
+        assert one.positions == other.positions == len(records[1::2])
+        assert one.brier == pytest.approx(other.brier)
     task = ResnetTask(options((tmp_path / "half.hcpe", tmp_path / "half.hcpe"), tmp_path / "run", network=made))
     batch = next(iter(Reader((tmp_path / "half.hcpe",), len(records), shuffle=False)))
     assert task._of_games(batch).sum() == len(records[1::2])

@@ -20,7 +20,7 @@ from lite.networks.nnue import (
     list_feature_rows,
 )
 from lite.networks.value_network import listed_inputs
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import load_model, save_model
 from lite.training.optimiser import OptimiserConfig

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lite.records.decode import BATCH_FIELDS, Batch
+from lite.records.batch import BATCH_FIELDS, Batch
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import NO_SCORE, RecordError, hcpe_dtype
 from lite.records.place import ReaderPlace

@@ -18,7 +18,7 @@ import torch
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import KpConfig
-from lite.records.decode import BATCH_FIELDS, Batch
+from lite.records.batch import BATCH_FIELDS, Batch
 from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
 from lite.records.reader import read_all
 from lite.training import targets
