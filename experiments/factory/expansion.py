@@ -105,7 +105,7 @@ class Relabelling:
     workforce: Workforce = field(default_factory=Workforce)
 
     def deciding(self) -> Mapping[str, object]:
-        """Return the options that decide what is made of the data, by the names of their fields."""
+        """Return the options that decide the made positions, by the names of their fields."""
         labels = asdict(self.labels)
         del labels["net"]  # kept by its digest
         return flat({"labels": labels, "seed": self.seed})

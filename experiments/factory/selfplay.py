@@ -90,7 +90,7 @@ class SelfPlay:
 
 
 def self_play(options: SelfPlay) -> Production:
-    """Play until there are so many positions; returns the folder's totals over all calls. Raises as `produce` does.
+    """Play until the folder has its number of positions; returns the totals of all calls. Raises as `produce` does.
 
     The totals: games, positions, jobs, bytes of the records. met before: positions left out because earlier games have
     them; games met before: games left out whole. nodes: nodes of all searches. ended by mate and so on: games by their

@@ -103,7 +103,7 @@ class ScoreLevel:
 
 @dataclass(frozen=True)
 class SearchHealth:
-    """Scores of quiet positions by searches of so many nodes, against the teacher's."""
+    """Scores of quiet positions by searches of `nodes` nodes, against the teacher's."""
 
     nodes: int
     mean: float
@@ -284,7 +284,7 @@ def _steps(traces: Sequence[Sequence[tuple[int, int]]]) -> Iterator[DepthStep]:
 
 
 def _again(made: Sequence[SearchedAgain]) -> AgainCounts:
-    """Count what the first searches found, and what the second ones and the long ones confirmed."""
+    """Count the findings of the first searches, and those that the second and the long ones confirmed."""
     mates = [row for row in made if is_mate(row.first)]
     draws = [row for row in made if row.first == 0]
     rest = [row for row in made if not is_mate(row.first) and row.first != 0]

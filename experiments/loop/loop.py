@@ -36,7 +36,7 @@ class LoopReport:
 
 
 def run_loop(loop: Loop, training: ValueTraining) -> LoopReport:
-    """Work until there are so many generations; the same call resumes.
+    """Work until the loop has its number of generations; the same call resumes.
 
     `training` says how a candidate is trained; its data, output and first weights are the loop's. Raises OSError or
     ValueError, and KeyboardInterrupt at Ctrl-C: finished stages are kept.

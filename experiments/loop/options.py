@@ -180,7 +180,7 @@ class Loop:
         return Workforce(self.workers, self.ray, in_order=True)
 
     def deciding(self, training: ValueTraining) -> Mapping[str, object]:
-        """Return the options that decide what is made, by the names of their fields; `config` has the training's."""
+        """Return the options that decide the results, by the names of their fields; `config` has the training's."""
         free = ("output", "generations", "keep", "workers", "ray", "first", "against", "yardstick")
         found = dict(flat({name: value for name, value in asdict(self).items() if name not in free}))
         if self.openings is not None:

@@ -12,7 +12,7 @@ from typing import Any
 from lite.typed import typed
 
 MOST_VALUES = 10_000
-"""A range with a step has at most so many values."""
+"""Largest number of values of a range with a step."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class Folded:
 
 @dataclass(frozen=True)
 class Rare:
-    """How well a head predicts what seldom happens, beside what its base rate predicts; see `judge_rare`."""
+    """Figures of a head that predicts a rare event, beside those of its base rate; see `judge_rare`."""
 
     base_rate: float
     brier: float
@@ -124,7 +124,7 @@ class Size:
 
 @dataclass(frozen=True)
 class TrainStep:
-    """Train a network to its end, or go on with its training."""
+    """Train a network to its end; an interrupted training is resumed."""
 
     training: Training
     """Its `output` is the run's folder."""
@@ -147,7 +147,7 @@ class TrainStep:
 
 @dataclass(frozen=True)
 class FoldStep:
-    """Make the file that the engine plays with of a trained network."""
+    """Make the file of a trained network that the engine plays with."""
 
     run_folder: Path
     net: Path
@@ -167,7 +167,7 @@ class MeasureStep:
     """Measure a network on held-out positions."""
 
     net: str
-    """A folded network, or of a residual one the trained one."""
+    """A folded network, or a trained residual one."""
     valid: tuple[Path, ...]
     positions: int | None = None
     """Number of positions of `valid`; None: all."""

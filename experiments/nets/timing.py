@@ -26,7 +26,7 @@ ALIKE = 0.05
 MOST_NODES = 1_000_000
 """Nodes of a search that is timed: three times as many as any takes with a sound network, and a second's work."""
 MOST_RUNS = 6
-"""Runs are repeated up to so many times as many as must agree."""
+"""Largest number of runs, as a multiple of the number that must agree."""
 SPEED_NODES, SPEED_ROUNDS = 100_000, (1, 2, 4)
 """Nodes of a search where two networks' speeds are compared, and the rounds of the first and of further attempts."""
 INFERENCE_BATCH, INFERENCES = 256, 3
@@ -211,7 +211,7 @@ class Agreement(Generic[Run]):
 
 
 def agreeing(run: Callable[[], Run], cost: Callable[[Run], float], repeats: int) -> Agreement[Run]:
-    """Run until the `repeats` fastest are within ALIKE of the fastest, or so many were made that they will not be."""
+    """Run until the `repeats` fastest are within ALIKE of the fastest, or the largest number of runs is reached."""
     runs: list[Run] = []
     while len(runs) < MOST_RUNS * repeats:
         runs = sorted([*runs, run()], key=cost)

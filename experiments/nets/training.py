@@ -25,7 +25,7 @@ RESNET = "resnet"
 KINDS = (*CONFIGS, RESNET)
 """Kinds of networks that a plan can train."""
 LANES = 32
-"""The engine's rows are a multiple of so many numbers."""
+"""The width of the engine's rows is a multiple of this."""
 OF_A_RUN = ("output", "resume", "overwrite", "max_steps")
 """Fields that a plan cannot set: every network is trained to the end, in a folder of its own."""
 

@@ -76,7 +76,7 @@ class ZeroSelfPlay:
 
 
 def zero_self_play(options: ZeroSelfPlay) -> Production:
-    """Play until there are so many positions; returns the folder's totals. Raises as `produce` does."""
+    """Play until the folder has its number of positions; returns the folder's totals. Raises as `produce` does."""
     options.check()
     lines = ("startpos",) if options.openings is None else read_openings(options.openings)
     task = ZeroTask(

@@ -308,7 +308,7 @@ class Run:
 
 
 def _saved_run(options: TrainingOptions, folder: RunFolder) -> SavedRun | None:
-    """Return the run to resume; None to begin one. Raises OptionError where there is a run and no word what to do."""
+    """Return the run to resume; None to begin one. Raises OptionError if there is a run and no option for it."""
     if options.resume:
         if not folder.state.is_file():
             raise FileNotFoundError(f"{folder.state}: no such file, so there is no run to resume")

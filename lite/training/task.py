@@ -75,7 +75,7 @@ class Task(ABC):
         return Reader(files, options.batch_size, shuffle, options.seed, **filters, pool_positions=pool, threads=threads)
 
     def is_enough(self, batch: Batch, positions: int) -> bool:
-        """Return whether a step is taken on a batch of data with so many positions.
+        """Return whether a step is taken on a batch; `positions` is the size of the data.
 
         Positions of skipped batches come again in the order of another epoch.
         """
