@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.arena.arena_games import ArenaGame, pair_results, seat_names
@@ -42,7 +42,7 @@ def play_league(
     else:
         meetings, remarks = _play_through_arena(rules, participants, names, gauntlet)
     found = standings(names, meetings)
-    draw_ratings([asdict(player) for player in found.players], rules.output / PICTURE)
+    draw_ratings(found.players, rules.output / PICTURE)
     return LeagueReport(found.players, found.meetings, found.games, (*found.remarks, *remarks), rules.output)
 
 

@@ -309,7 +309,15 @@ READERS: dict[str, Reader] = {
         read_plan, "plan.toml", lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/front/sweep.toml")
     ),
     "results": _lines(
-        read_results, "results.jsonl", {"kind": "plan file", "name": "a", "seed": 0, "of": {}, "made_by": {}}
+        read_results,
+        "results.jsonl",
+        {
+            "kind": "plan file",
+            "name": "a",
+            "seed": 0,
+            "of": {"name": "a", "files": 1, "bytes": 5, "sha256": "ab", "description": None},
+            "made_by": {},
+        },
     ),
     "run": _json(read_run, "run.json", seeds.MATCH),
     "ledger": _lines(read_ledger, "results.jsonl", _JOB, _JOB | {"job": 1, "start": 3000, "stop": 4000}),
