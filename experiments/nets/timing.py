@@ -26,7 +26,7 @@ ALIKE = 0.05
 MOST_NODES = 1_000_000
 """Nodes of a search that is timed: three times as many as any takes with a sound network, and a second's work."""
 MOST_RUNS = 6
-"""Runs are repeated up to so many times as many as must agree."""
+"""Largest number of runs, as a multiple of the number that must agree."""
 SPEED_NODES, SPEED_ROUNDS = 100_000, (1, 2, 4)
 """Nodes of a search where two networks' speeds are compared, and the rounds of the first and of further attempts."""
 INFERENCE_BATCH, INFERENCES = 256, 3
@@ -82,7 +82,7 @@ class EvaluationRun:
     recorded: str = ""
 
     def run(self) -> Evaluation:
-        from search.evaluation.bench import bench_evaluation
+        from search.evaluation.evaluation_speed import bench_evaluation
 
         found = bench_evaluation(self.net, Path(self.recorded) if self.recorded else None)
         reference = found.half_kp.update_ns + found.half_kp.forward_ns
@@ -117,8 +117,8 @@ class InferenceRun:
     def run(self) -> float:
         import torch
 
-        from experiments.resnet.judge import plane_tensors, uses_bfloat16
         from experiments.resnet.network import load_resnet
+        from experiments.resnet.testing import plane_tensors, uses_bfloat16
         from lite.records.reader import Reader
 
         torch.set_num_threads(1)
@@ -211,7 +211,7 @@ class Agreement(Generic[Run]):
 
 
 def agreeing(run: Callable[[], Run], cost: Callable[[Run], float], repeats: int) -> Agreement[Run]:
-    """Run until the `repeats` fastest are within ALIKE of the fastest, or so many were made that they will not be."""
+    """Run until the `repeats` fastest are within ALIKE of the fastest, or the largest number of runs is reached."""
     runs: list[Run] = []
     while len(runs) < MOST_RUNS * repeats:
         runs = sorted([*runs, run()], key=cost)
@@ -221,12 +221,16 @@ def agreeing(run: Callable[[], Run], cost: Callable[[Run], float], repeats: int)
     return Agreement(runs[:repeats], len(runs), (costs[-1] - costs[0]) / statistics.median(costs))
 
 
-def time_value_network(net: str, repeats: int, recorded: str, isolated: Isolated) -> Timed:
+def time_value_network(network_path: str, repeats: int, recorded: str, isolated: Isolated) -> Timed:
     """Time a value network in processes of `isolated`, bound to the core for timing. Raises as `Isolated.run`."""
     with alone(isolated):
         load = machine_load()
-        found = agreeing(lambda: isolated.run(EvaluationRun(net, recorded)).result, lambda run: run.cost, repeats)
-        searches = agreeing(lambda: isolated.run(SearchRun(net, MOST_NODES)).result, lambda nps: 1 / nps, repeats)
+        found = agreeing(
+            lambda: isolated.run(EvaluationRun(network_path, recorded)).result, lambda run: run.cost, repeats
+        )
+        searches = agreeing(
+            lambda: isolated.run(SearchRun(network_path, MOST_NODES)).result, lambda nps: 1 / nps, repeats
+        )
     parts = {
         name: statistics.median(getattr(run, name) for run in found.runs)
         for name in ("update_ns", "forward_ns", "refresh_ns", "reference_ns")
@@ -235,13 +239,17 @@ def time_value_network(net: str, repeats: int, recorded: str, isolated: Isolated
     return _timed(cost, found, searches, load=load, **parts)
 
 
-def time_residual_network(net: str, run: Path, data: Sequence[Path], repeats: int, isolated: Isolated) -> Timed:
+def time_residual_network(
+    network_path: str, run: Path, data: Sequence[Path], repeats: int, isolated: Isolated
+) -> Timed:
     """Time a residual network's evaluations in batches and its search. Raises as `Isolated.run`."""
     with alone(isolated):
         load = machine_load()
         step = InferenceRun(run, tuple(data))
         found = agreeing(lambda: isolated.run(step).result, lambda cost: cost, repeats)
-        searches = agreeing(lambda: isolated.run(SearchRun(net, MOST_NODES)).result, lambda nps: 1 / nps, repeats)
+        searches = agreeing(
+            lambda: isolated.run(SearchRun(network_path, MOST_NODES)).result, lambda nps: 1 / nps, repeats
+        )
     return _timed(statistics.median(found.runs), found, searches, load=load)
 
 
@@ -257,13 +265,13 @@ def _timed(cost: float, found: Agreement[Any], searches: Agreement[int], **parts
     )
 
 
-def speed_ratio(net: str, opponent: str, isolated: Isolated) -> SpeedRatio:
+def speed_ratio(network_path: str, opponent: str, isolated: Isolated) -> SpeedRatio:
     """Compare the speeds of two networks' searches, again in more rounds if they do not agree.
 
     Raises as `Isolated.run`."""
     with alone(isolated):
         for rounds in SPEED_ROUNDS:
-            found = isolated.run(SpeedRun(net, opponent, rounds, SPEED_NODES)).result
+            found = isolated.run(SpeedRun(network_path, opponent, rounds, SPEED_NODES)).result
             if found.agrees:
                 break
     return found

@@ -17,7 +17,7 @@ from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import listed_inputs
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.training.bench import synthetic_batch
 from search.evaluation.feature_sets import feature_set
 from search.rules.shogi import EMPTY, KINDS, KING
