@@ -69,7 +69,7 @@ def line_units(network_path: str, left: LeftOut, turn: int) -> LineUnits | Units
     scale = float(training.get("cp_per_logit", CP_PER_LOGIT))
     folded = fold(model)
     position = Sample(left.pieces[:1], left.hands[:1], left.in_check[:1], None, network_path)
-    first, bucket = folded.activations(position)[0], folded.buckets_of(position)
+    first, bucket = folded.activations(position)[0], folded.selected(position)
     # Outputs are in the order view, part, axis (ranks first), channel, line. Reverse lines to Black's coordinates.
     shape = (model.perspectives, model.activates.parts, len(model.directions), model.channels, LINES)
     units = first.reshape(shape).copy()

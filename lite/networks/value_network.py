@@ -26,6 +26,7 @@ from lite.networks.row_sums import TableSums
 from lite.workers import ALONE
 from search.evaluation.feature_sets import FeatureSet
 from search.evaluation.output_buckets import bucket_of_hands, bucket_of_men
+from search.evaluation.stacks import NO_STACKS, Stacks
 from search.rules.shogi import EMPTY, HAND_CODES, OTHER_COLOUR
 
 HAND_PADDING = 57
@@ -75,6 +76,10 @@ class ValueNetwork(nn.Module):
     """Whether `forward` takes the listing's inputs."""
     activation = "relu"
     """Activation of the first layer, by its name in `ACTIVATIONS`."""
+    hidden_squares = False
+    """Whether the first hidden layer passes on the squares of its sums beside the clipped sums."""
+    shortcut = False
+    """Whether the first hidden layer has one more output, which is added to the value."""
     threads: int | None = None
     """Threads of `logits`, for parts of at least PART_POSITIONS; None means as many as torch has."""
     workers = ALONE
@@ -132,6 +137,11 @@ class ValueNetwork(nn.Module):
     def buckets(self) -> int:
         """Number of output layers; the number of pieces in hand selects one."""
         return getattr(self.network_config, "buckets", 1)
+
+    @property
+    def stacks(self) -> Stacks:
+        """The index that selects one copy of the layers for a position."""
+        return NO_STACKS
 
     @property
     def output_count(self) -> int:
@@ -241,7 +251,8 @@ class ValueNetwork(nn.Module):
         Between them is a ReLU with the activation's upper limit.
 
         With two perspectives the first half of the inputs is the mover's view, the other the opponent's; of a dual
-        activation the clipped N of a view stand before their squares.
+        activation the clipped N of a view stand before their squares. With `stacks` both arrays have one more dimension
+        in front: the stack.
         """
         return [
             (layer.weight.detach().cpu().double().numpy(), layer.bias.detach().cpu().double().numpy())
