@@ -18,8 +18,8 @@ import torch
 from torch import nn
 
 from lite.networks.exporting import exporting
-from lite.networks.gathered import gather_active_rows
-from search.evaluation.feature_sets import BONA_END, NO_KING, feature_set
+from lite.networks.gathered import gather_active_rows, gather_king_squares
+from search.evaluation.feature_sets import BONA_END, feature_set
 from search.evaluation.network import ACTIVATION_LIMIT, SQUARE_SHIFT
 from search.evaluation.stacks import (
     HANDS,
@@ -34,7 +34,7 @@ from search.evaluation.stacks import (
     progress_thresholds,
     stack_count,
 )
-from search.rules.shogi import HAND_KINDS, KINDS, KING, SQUARES
+from search.rules.shogi import HAND_KINDS, SQUARES
 
 SQUARE_GAIN = ACTIVATION_LIMIT / (1 << SQUARE_SHIFT)
 """Square of an activation of 1, as the integers compute it: 127 * 127 / 128 of 127."""
@@ -70,7 +70,7 @@ def stack_index(
         elif token in KING_ZONES:
             zones = KING_ZONES[token].astype(np.int64)
             table = torch.from_numpy(zones).to(pieces.device)
-            own, other = (table[_king_square(pieces, view)] for view in range(2))
+            own, other = (table[gather_king_squares(pieces, view)] for view in range(2))
             found = found + (int(zones.max()) + 1) * own + other
         else:
             assert progress is not None, "a progress axis needs a table"
@@ -78,13 +78,6 @@ def stack_index(
             reached = torch.searchsorted(limits, progress_sums(pieces, hands, *progress), right=True)
             found = found + reached * axis_size(token) // PROGRESS_STEPS
     return found
-
-
-def _king_square(pieces: torch.Tensor, view: int) -> torch.Tensor:
-    """Return the king's square (B,) of the mover (view 0) or of the other side, as its owner sees it."""
-    king = pieces == KING + KINDS * view
-    square = king.byte().argmax(1)
-    return torch.where(king.any(1), SQUARES - 1 - square if view else square, NO_KING)
 
 
 def _hand_classes(token: str, held: torch.Tensor) -> torch.Tensor:
@@ -209,9 +202,8 @@ class LayerStacks(nn.Module):
 
     def set_progress(self, weight: np.ndarray, bias: int) -> None:
         """Set the table of the progress axis: weight int32 [81, 1548] and bias, as in `Stacks`."""
-        table: Any = self.progress_weight
+        table, constant = self._progress
         table.copy_(torch.from_numpy(weight))
-        constant: Any = self.progress_bias
         constant.fill_(bias)
 
     @property
@@ -219,13 +211,17 @@ class LayerStacks(nn.Module):
         """The index, as the search has it."""
         if not self.has_progress:
             return make_stacks(self.tokens)
-        weight, bias = (part.cpu().numpy() for part in (self.progress_weight, self.progress_bias))
-        return make_stacks(self.tokens, weight, int(bias))
+        weight, bias = self._progress
+        return make_stacks(self.tokens, weight.cpu().numpy(), int(bias))
+
+    @property
+    def _progress(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Weight and bias of the progress axis."""
+        return self.progress_weight, self.progress_bias  # type: ignore[return-value]
 
     def index(self, pieces: torch.Tensor, hands: torch.Tensor) -> torch.Tensor:
         """Return the stack of each position, int64 (B,); see `stack_index`."""
-        weight, bias = self.progress_weight, self.progress_bias
-        return stack_index(self.tokens, pieces, hands, (weight, bias) if self.has_progress else None)
+        return stack_index(self.tokens, pieces, hands, self._progress if self.has_progress else None)
 
     def forward(self, x: torch.Tensor, stack: torch.Tensor | None = None) -> torch.Tensor:
         """Return outputs (B, outputs) from the first hidden layer's inputs x (B, in).
@@ -280,10 +276,12 @@ class LayerStacks(nn.Module):
             return
         with torch.no_grad():
             for number, (shared, own) in enumerate(zip(self.shared, self.own_weight, strict=True)):
-                limit, weight = getattr(self, f"limit_{number}"), shared.weight
-                weight.clamp_(-limit, limit)
+                limit: Any = getattr(self, f"limit_{number}")
+                weight: Any = shared.weight
                 if self.count > 1:
                     own.copy_((weight + own).clamp_(-limit, limit).sub_(weight))
+                else:
+                    weight.clamp_(-limit, limit)
 
     def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return (weight f8, bias f8) of every layer, [stacks, out, in] and [stacks, out]; of one stack without the

@@ -22,6 +22,7 @@ from lite.training.checkpoint import save_model
 from liteshogi.commands.fold import Command as Fold
 from search.evaluation.feature_sets import NAMES, feature_set
 from search.evaluation.network_file import load_network
+from search.evaluation.stacks import NO_STACKS
 from search.rules.shogi import EMPTY
 
 
@@ -51,6 +52,9 @@ def test_what_cannot_be_folded_is_refused(make_net) -> None:
             "feature_set": feature_set("piece_square"),
             "perspectives": 1,
             "buckets": 1,
+            "hidden_squares": False,
+            "shortcut": False,
+            "stacks": NO_STACKS,
             "layers": net.layers,
         }
         return SimpleNamespace(**(parts | {"first_layer": lambda: (rows, bias)} | changes))
