@@ -75,6 +75,7 @@ NETWORKS = [
     KpConfig(32, (8, 4)),
     DenseConfig(16, (8,), 2, activation="dual", king="mirrored"),
     LiteConfig((4, 2, 8), lines=("diagonals",), king="zones", buckets=2),
+    UntiedConfig((4, 4, 8), perspectives=2, activation="pairwise", shortcut=True, stacks=("k3k3",)),
 ]
 NAMED = [pytest.param(config, id="-".join(map(str, config.as_json().values()))) for config in NETWORKS]
 
