@@ -132,7 +132,7 @@ def describe(folded: FoldedNetwork, net: EvalNetwork, sample: Sample, error: flo
         largest_sum=largest_scales(folded)[1],
         input_shift=net.input_shift,
         shifts=tuple(layer.shift for layer in net.layers[:-1]),
-        shape=(net.feature_set.rows, net.perspectives * net.width, *(len(layer.bias) for layer in net.layers)),
+        shape=(net.feature_set.rows, net.perspectives * net.width, *(layer.bias.shape[-1] for layer in net.layers)),
         cp_per_logit=net.cp_per_logit,
         bytes=net.rows.nbytes + sum(layer.weight.nbytes + layer.bias.nbytes for layer in net.layers),
     )

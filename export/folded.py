@@ -66,12 +66,22 @@ class FoldedNetwork:
 
     def activations(self, sample: Sample) -> list[np.ndarray]:
         """Return each layer's inputs f8 (B, in), then the outputs (B, outputs) of each position's stack or bucket."""
-        activated = [self._activated(sums) for sums in np.split(self._sums(sample), self.perspectives, 1)]
+        return self.activations_of(self.clipped_sums(sample), sample)
+
+    def activations_of(self, clipped: np.ndarray, sample: Sample) -> list[np.ndarray]:
+        """Return `activations` from the `clipped_sums` of the sample."""
+        activated = [self._activated(cut) for cut in np.split(clipped, self.perspectives, 1)]
         return self.activations_from(np.concatenate(activated, 1), self.selected(sample))
 
-    def _activated(self, sums: np.ndarray) -> np.ndarray:
-        """Return a perspective's inputs of the first layer from its sums (B, N)."""
-        cut = np.clip(sums, 0, self.limit)
+    def clipped_sums(self, sample: Sample) -> np.ndarray:
+        """Return the clipped sums of all perspectives side by side, f8 (B, perspectives * N)."""
+        return np.clip(self._sums(sample), 0, self.limit)
+
+    def _activated(self, cut: np.ndarray) -> np.ndarray:
+        """Return a perspective's inputs of the first layer from its clipped sums (B, N)."""
+        if self.activates.pairwise:
+            first, second = np.split(cut, 2, 1)
+            return np.asarray(first * second)
         return np.concatenate([cut] * self.activates.clipped + [cut * cut] * self.activates.squared, 1)
 
     def selected(self, sample: Sample) -> np.ndarray:

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from lite.networks.exporting import exporting
 from lite.networks.gathered import gather_active_rows, gather_king_squares
 from search.evaluation.feature_sets import BONA_END, feature_set
 from search.evaluation.network import ACTIVATION_LIMIT, SQUARE_SHIFT
@@ -60,7 +61,7 @@ def stack_index(
     int64 of the progress axis, if the tokens name one.
     """
     held = hands.long().view(-1, 2, HAND_KINDS)
-    found = torch.zeros(len(pieces), dtype=torch.int64, device=pieces.device)
+    found = torch.zeros_like(pieces[:, 0], dtype=torch.int64)
     for token in ordered_tokens(tokens):
         found = found * axis_size(token)
         if token in HANDS:
@@ -233,6 +234,8 @@ class LayerStacks(nn.Module):
         if self.count == 1:
             return self._through(x, layers, lambda x, weight, bias: nn.functional.linear(x, weight[0], bias[0]))
         assert stack is not None, "the stack of each position is needed"
+        if exporting():
+            return self._through(x, layers, lambda x, weight, bias: _by_position(x, weight, bias, stack))
         if x.device.type != "cpu" and self.count <= MOST_AT_ONCE:
             return self._through(x, layers, lambda x, weight, bias: _selected(x, weight, bias, stack))
         groups = positions_by_stack(stack)
@@ -292,3 +295,8 @@ def _selected(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, stack: 
     """Return `stacked_linear` by computing all stacks: one large product in place of many small ones."""
     all_stacks = nn.functional.linear(x, weight.flatten(0, 1), bias.flatten()).unflatten(1, bias.shape)
     return all_stacks.gather(1, stack[:, None, None].expand(-1, 1, bias.shape[1])).squeeze(1)
+
+
+def _by_position(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, stack: torch.Tensor) -> torch.Tensor:
+    """Return `stacked_linear` by operations of ONNX, for any number of positions: each takes its stack's layer."""
+    return torch.matmul(weight[stack], x[:, :, None])[:, :, 0] + bias[stack]
