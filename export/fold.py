@@ -96,7 +96,7 @@ def fold_file(
     scale = float(training.get("cp_per_logit", CP_PER_LOGIT)) if cp_per_logit is None else cp_per_logit
     provenance = {"network": model.config, "training": training, "program": {"liteshogi": release()}}
     if folded.feature_set.name in YANEURAOU_NAMES:
-        net = quantise_nnue(folded, scale, json_safe(provenance))
+        net = quantise_nnue(folded, scale, json_safe(provenance), priced)
     else:
         net = quantise(folded, priced, scale, json_safe(provenance))
     report = describe(folded, net, priced, error)

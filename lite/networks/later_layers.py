@@ -7,7 +7,7 @@ parts they are one `LayerStacks`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from lite.networks.activation import ACTIVATIONS
 from lite.networks.layer_stacks import LayerStacks
@@ -46,16 +46,21 @@ def check_later_layers(options: LaterOptions, hidden: tuple[int, ...]) -> None:
             raise ValueError(f"{name}: needs a hidden layer, and `hidden` names none")
     if options.shortcut:
         check_size("hidden with a shortcut", hidden[0], MAX_LAYER - 1)
-    if not isinstance(options.stacks, tuple):
-        raise ValueError(f"stacks {briefly(options.stacks)}: must be names of axes")
+    check_stacks(options.stacks)
+    if options.buckets > 1 and (options.shortcut or options.stacks):
+        raise ValueError(f"buckets {options.buckets}: not beside stacks or a shortcut; choose a hand axis instead")
+
+
+def check_stacks(tokens: Any) -> None:
+    """Raise ValueError unless `tokens` is a tuple of axes, with a number of stacks that can be evaluated."""
+    if not isinstance(tokens, tuple):
+        raise ValueError(f"stacks {briefly(tokens)}: must be names of axes")
     try:
-        count = stack_count(ordered_tokens(options.stacks))
+        count = stack_count(ordered_tokens(tokens))
     except ValueError as error:
         raise ValueError(f"stacks: {error}") from None
     if count > MAX_STACKS:
-        raise ValueError(f"stacks {briefly(options.stacks)}: {count:,} stacks; at most {MAX_STACKS:,} can be evaluated")
-    if options.buckets > 1 and (options.shortcut or options.stacks):
-        raise ValueError(f"buckets {options.buckets}: not beside stacks or a shortcut; choose a hand axis instead")
+        raise ValueError(f"stacks {briefly(tokens)}: {count:,} stacks; at most {MAX_STACKS:,} can be evaluated")
 
 
 def later_layers(options: LaterOptions, inputs: int, hidden: Sequence[int], outputs: int) -> LayerStacks | None:

@@ -9,6 +9,7 @@ The index is that of the search (`search.evaluation.stacks`), from the same tabl
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -18,6 +19,7 @@ import torch
 from torch import nn
 
 from lite.networks.exporting import exporting
+from lite.networks.feature_rows import list_feature_rows
 from lite.networks.gathered import gather_active_rows, gather_king_squares
 from search.evaluation.feature_sets import BONA_END, feature_set
 from search.evaluation.network import ACTIVATION_LIMIT, SQUARE_SHIFT
@@ -93,7 +95,14 @@ def _hand_classes(token: str, held: torch.Tensor) -> torch.Tensor:
 
 def progress_sums(pieces: torch.Tensor, hands: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     """Return `Stacks.progress_sums` of positions, int64 (B,), on their device; arguments as of `stack_index`."""
-    table = nn.functional.pad(weight.flatten().long(), (0, 1))
+    table = weight.flatten().long()
+    if pieces.device.type == "cpu":
+        rows, start = list_feature_rows(_half_kp(), pieces.numpy(), hands.numpy())
+        if not len(pieces):
+            return table.new_zeros(0)
+        sums = np.add.reduceat(table.numpy()[rows], start[:-1])  # every sample has 38 rows or more
+        return torch.from_numpy(sums.reshape(-1, 2).sum(1)) + bias
+    table = nn.functional.pad(table, (0, 1))
     no_checks = torch.zeros(len(pieces), dtype=torch.bool, device=pieces.device)
     views = [table[gather_active_rows(_half_kp(), pieces, hands, no_checks, view)].sum(1) for view in range(2)]
     return bias + views[0] + views[1]
@@ -286,8 +295,9 @@ class LayerStacks(nn.Module):
     def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return (weight f8, bias f8) of every layer, [stacks, out, in] and [stacks, out]; of one stack without the
         first dimension."""
+        exact = copy.deepcopy(self).cpu().double()
         with torch.no_grad():
-            arrays = [tuple(part.cpu().double().numpy() for part in layer) for layer in self.weights()]
+            arrays = [tuple(part.numpy() for part in layer) for layer in exact.weights()]
         return [(weight[0], bias[0]) if self.count == 1 else (weight, bias) for weight, bias in arrays]
 
 

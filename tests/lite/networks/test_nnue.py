@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from lite.networks.build import CONFIGS
-from lite.networks.factored_rows import list_feature_rows
+from lite.networks.feature_rows import list_feature_rows
 from lite.networks.nnue import HIDDEN_LIMIT, OUTPUT_LIMIT, KpConfig, NnueNetwork
 from lite.networks.value_network import listed_inputs
 from lite.records.decode import Batch
