@@ -82,15 +82,16 @@ def _networks() -> dict[str, EvalNetwork]:
         "half_kp": random_network("half_kp", 64, (32, 32), 2),
         "king buckets": random_network("king_piece_square", 128, (48,), 2, ("value", "draw"), "dual_clipped_relu", 8),
         "sfnn": random_network("half_ka_hm2", 64, (16, 32), 2, activation=PAIRWISE, stacks=("k3k3",), **SFNN),
-        "progress": random_network("k_a2", 32, (7,), 2, hidden_squares=True, stacks=("hand64z", "progress8")),
-        "shards": random_network("half_kp_vm", 64, (8, 9), 2, activation=PAIRWISE, shards=Shards(32, 16, 2)),
+        "progress": random_network(
+            "k_a2", 64, (6, 5), 2, activation=PAIRWISE, shards=Shards(32, 16, 2), stacks=("hand64z", "progress8")
+        ),
         "shortcut": random_network("piece_square", 96, (17,), 1, ("value", "draw"), shortcut=True, stacks=("k9k9z",)),
     }
 
 
 NETWORKS = _networks()
 TRIED = (
-    ("AVX-512 VNNI", "k_p"),
+    ("AVX-512 VNNI", "shortcut"),
     ("AVX-512 VNNI", "draw"),
     ("AVX2", "half_kp"),
     ("SSE4.1", "king buckets"),
@@ -98,8 +99,6 @@ TRIED = (
     ("plain", "no hidden layer"),
     ("AVX2", "sfnn"),
     ("plain", "progress"),
-    ("SSE4.1", "shards"),
-    ("AVX-512 VNNI", "shortcut"),
 )
 SANITIZED = "-O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 

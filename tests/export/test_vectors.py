@@ -37,7 +37,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "how" / "network_reader.md"
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The document's reader as a file: itself, YaneuraOu's rows, stacks, what compares it with vectors."""
     parts = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert [sum(map(bool, part.split("\n"))) for part in parts] == [81, 19, 35, 8]  # as the document says
+    assert [sum(map(bool, part.split("\n"))) for part in parts] == [81, 19, 39, 8]  # as the document says
     path = tmp_path_factory.mktemp("reader") / "reader.py"
     path.write_text("\n\n".join(parts), encoding="utf-8")
     return path
@@ -132,7 +132,7 @@ def test_the_documents_reader_agrees_along_a_game(evaluate: SimpleNamespace) -> 
         assert evaluate.evaluate(net, sfen, in_check) == ([one.output], one.score_cp)
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", [name for name, net in NETWORKS.items() if len(net.rows) < 130_000])
 def test_the_documents_reader_agrees_without_kings(name: str, evaluate: SimpleNamespace, tmp_path: Path) -> None:
     """The engine refuses such a position; evaluators of mate problems and the C++ header do not."""
     net = NETWORKS[name]
