@@ -11,14 +11,8 @@ import pytest
 import torch
 
 from lite.networks.build import CONFIGS
-from lite.networks.nnue import (
-    HIDDEN_LIMIT,
-    OUTPUT_LIMIT,
-    RELATIVE_ROWS,
-    KpConfig,
-    NnueNetwork,
-    list_feature_rows,
-)
+from lite.networks.feature_rows import list_feature_rows
+from lite.networks.nnue import HIDDEN_LIMIT, OUTPUT_LIMIT, KpConfig, NnueNetwork
 from lite.networks.value_network import listed_inputs
 from lite.records.batch import Batch
 from lite.training.bench import synthetic_batch
@@ -142,7 +136,7 @@ def test_a_new_net_lets_gradients_pass(batch: Batch) -> None:
     torch.manual_seed(0)
     net = NnueNetwork("half_kp", 256, (32, 32))
     assert net.piece.shape == (1548, 256)
-    assert net.relative.shape == (RELATIVE_ROWS, 256) == (5202, 256)
+    assert net.relative.shape == (5202, 256)
     loss = net.logits(batch.pieces, batch.hands, batch.in_check).square().sum()
     loss.backward()
     for name, part in net.named_parameters():
