@@ -12,6 +12,7 @@ import tyro
 from experiments.explain.as_text import as_text, difference_as_text
 from experiments.explain.explain import compare, differences_as_json, explain
 from experiments.language.choose import Language, words_for
+from experiments.language.words import Words
 from liteshogi.commands.arguments import Json, Overwrite
 from search.system.files import check_output
 from search.system.options import OptionError
@@ -31,8 +32,13 @@ class Command:
     """Picture to write, .svg or .png: the board coloured by contribution, one board per network."""
     overwrite: Overwrite = False
     language: Language = "auto"
-    """Language of text and picture: ja, en, or auto. auto is Japanese if the system's locale is Japanese."""
+    """Language of text, picture and errors: ja, en, or auto. auto is Japanese if the system's locale is Japanese."""
     json: Json = False
+
+    @property
+    def words(self) -> Words:
+        """Return the texts of the reader's language."""
+        return words_for(self.language)
 
     def run(self) -> None:
         if self.net is not None and self.compare is not None:
@@ -40,7 +46,7 @@ class Command:
         if self.output is not None:
             check_output(self.output, (".svg", ".png"), self.overwrite)
         found = [explain(net, self.sfen) for net in self.compare or (self.net or "default",)]
-        words = words_for(self.language)
+        words = self.words
         differences = compare(*found) if self.compare else None
         if self.output is not None:
             from experiments.explain.picture import draw_contributions

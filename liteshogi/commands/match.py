@@ -13,6 +13,9 @@ from experiments.arena.engine_match import EngineMatchReport, Match, play_match
 from experiments.arena.tournament import UsiGames
 from experiments.elo.sprt import Sprt
 from experiments.elo.strength import in_words
+from experiments.language.catalogue import shown
+from experiments.language.choose import Language, words_for
+from experiments.language.words import Words
 from experiments.league.in_process import meetings_of
 from experiments.league.league import PICTURE, LeagueReport, play_league
 from experiments.league.participant import Participant, parse_participant, unique_names
@@ -125,11 +128,19 @@ class Command:
     output: Output = Path("runs/match")
     """Folder of the run, with the games as hcpe3 or, through ShogiArena, as KIF in kif/, and the picture of a
     league."""
+    language: Language = "auto"
+    """Language of results, progress and errors: ja, en, or auto. auto is Japanese if the system's locale is
+    Japanese."""
     json: Json = False
+
+    @property
+    def words(self) -> Words:
+        """Return the texts of the reader's language."""
+        return words_for(self.language)
 
     def run(self) -> None:
         figures, text = self.play()
-        print(json.dumps(figures, ensure_ascii=False) if self.json else text)
+        print(json.dumps(figures, ensure_ascii=False) if self.json else shown(text))
 
     def play(self) -> tuple[dict[str, Any], str]:
         """Play all games; returns (figures, text). Raises OptionError for options that do not fit."""
