@@ -274,13 +274,18 @@ def time_residual_network(
 def _timed(cost: float, found: Agreement[Any], searches: Agreement[int], **parts: Any) -> Timed:
     return Timed(
         round(cost, 1),
-        round(found.spread, 4),
+        _known_spread(found),
         round(statistics.median(searches.runs)),
-        round(searches.spread, 4),
+        _known_spread(searches),
         max(found.spread, searches.spread) <= ALIKE,
         found.made + searches.made,
         **parts,
     )
+
+
+def _known_spread(found: Agreement[Any]) -> float | None:
+    """Return the spread of several runs; None for a single run, which shows none."""
+    return round(found.spread, 4) if len(found.runs) > 1 else None
 
 
 def speed_ratio(net: str, opponent: str, isolated: Isolated) -> SpeedRatio:

@@ -35,6 +35,7 @@ figure { break-inside: avoid; margin: 1.5rem 0 } h3 { font-size: 1rem; margin: 0
 table { border-collapse: collapse; font-size: .82rem; margin: 1rem 0 }
 th, td { border-bottom: 1px solid var(--grid); padding: .25rem .6rem; text-align: left; vertical-align: top }
 th { font-weight: 600 } td { font-variant-numeric: tabular-nums }
+.wide td:first-child { min-width: 6rem }
 td.short { white-space: nowrap } td.long { min-width: 16rem; overflow-wrap: anywhere }
 @media (max-width: 30rem) {
   body { padding: .8rem } table { font-size: .74rem } th, td { padding: .2rem .3rem } td.long { min-width: 12rem }

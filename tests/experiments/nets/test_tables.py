@@ -32,6 +32,11 @@ def plan(tmp_path: Path) -> Plan:
     return plan_with(tmp_path, TRAIN + MEASURE + GRID)
 
 
+def test_the_key_figures_follow_the_name() -> None:
+    names = [name for name, _ in ALL]
+    assert names[:5] == ["network", "d1-RMSE", "Elo at equal time", "ns per evaluation", "accuracy"]
+
+
 def test_times_stand_beside_halfkp_s_with_their_spread(plan: Plan) -> None:
     results, net = Results(), net_of(plan.made({"width": 32}))
     assert net.timed is not None
