@@ -6,6 +6,7 @@ Every result is kept when it is there. The same call resumes an interrupted swee
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ from lite.amounts import amount
 from lite.datasets.description import describe_data
 from lite.datasets.provenance import digest_of, sha256_of
 from lite.run_folder import RunPlan, RunWriter, find_run, read_lines
+from lite.training.progress import clock
 from lite.training.testing import check_games
 from search.evaluation.shipped import network_file
 from search.system.bounds import MOST_AT_ONCE, check_numbers
@@ -289,7 +291,7 @@ class _Run:
         task = PointTask(self.place, self.plan.measure)
         with interrupt_flag() as interrupted, Progress(source.total, measure) as progress:
             for wave in source.waves():  # a point begins from the network of one of an earlier wave
-                running = run_jobs(task, jobs(wave), self._workers(), self.sweep.ray, interrupted)
+                running = run_jobs(task, jobs(wave), self._workers(), self.sweep.ray, interrupted, progress.show)
                 with closing(running) as coming:
                     for number, product in coming:
                         keep(under_way.pop(number), result_of(product))
@@ -319,7 +321,10 @@ class _Run:
 
     def _stage(self, point: Point) -> str:
         path = self.place.point(point) / STAGE
-        return path.read_text(encoding="utf-8") if path.exists() else "waits"
+        try:
+            return f"{path.read_text(encoding='utf-8')} for {clock(time.time() - path.stat().st_mtime)}"
+        except OSError:
+            return "waits"
 
     def _workers(self) -> int:
         if self.sweep.workers is not None:

@@ -210,10 +210,20 @@ class Agreement(Generic[Run]):
     """The slowest less the fastest of `runs`, over their median."""
 
 
-def agreeing(run: Callable[[], Run], cost: Callable[[Run], float], repeats: int) -> Agreement[Run]:
-    """Run until the `repeats` fastest are within ALIKE of the fastest, or the largest number of runs is reached."""
+def agreeing(
+    run: Callable[[], Run],
+    cost: Callable[[Run], float],
+    repeats: int,
+    show: Callable[[str], None] = lambda stage: None,
+    what: str = "",
+) -> Agreement[Run]:
+    """Run until the `repeats` fastest are within ALIKE of the fastest, or so many were made that they will not be.
+
+    show: takes the stage before each run; what: is timed.
+    """
     runs: list[Run] = []
     while len(runs) < MOST_RUNS * repeats:
+        show(f"timing {what}, run {len(runs) + 1} of {repeats} to {MOST_RUNS * repeats}")
         runs = sorted([*runs, run()], key=cost)
         if len(runs) >= repeats and cost(runs[repeats - 1]) <= (1 + ALIKE) * cost(runs[0]):
             break
@@ -221,16 +231,18 @@ def agreeing(run: Callable[[], Run], cost: Callable[[Run], float], repeats: int)
     return Agreement(runs[:repeats], len(runs), (costs[-1] - costs[0]) / statistics.median(costs))
 
 
-def time_value_network(network_path: str, repeats: int, recorded: str, isolated: Isolated) -> Timed:
-    """Time a value network in processes of `isolated`, bound to the core for timing. Raises as `Isolated.run`."""
+def time_value_network(
+    network_path: str, repeats: int, recorded: str, isolated: Isolated, show: Callable[[str], None] = lambda stage: None
+) -> Timed:
+    """Time a value network in processes of `isolated`, bound to the core for timing. Raises as `Isolated.run`.
+
+    show: takes the stage before each run.
+    """
     with alone(isolated):
         load = machine_load()
-        found = agreeing(
-            lambda: isolated.run(EvaluationRun(network_path, recorded)).result, lambda run: run.cost, repeats
-        )
-        searches = agreeing(
-            lambda: isolated.run(SearchRun(network_path, MOST_NODES)).result, lambda nps: 1 / nps, repeats
-        )
+        one, search = EvaluationRun(network_path, recorded), SearchRun(network_path, MOST_NODES)
+        found = agreeing(lambda: isolated.run(one).result, lambda run: run.cost, repeats, show, "evaluations")
+        searches = agreeing(lambda: isolated.run(search).result, lambda nps: 1 / nps, repeats, show, "searches")
     parts = {
         name: statistics.median(getattr(run, name) for run in found.runs)
         for name in ("update_ns", "forward_ns", "refresh_ns", "reference_ns")
@@ -240,29 +252,40 @@ def time_value_network(network_path: str, repeats: int, recorded: str, isolated:
 
 
 def time_residual_network(
-    network_path: str, run: Path, data: Sequence[Path], repeats: int, isolated: Isolated
+    network_path: str,
+    run: Path,
+    data: Sequence[Path],
+    repeats: int,
+    isolated: Isolated,
+    show: Callable[[str], None] = lambda stage: None,
 ) -> Timed:
-    """Time a residual network's evaluations in batches and its search. Raises as `Isolated.run`."""
+    """Time a residual network's evaluations in batches and its search. Raises as `Isolated.run`.
+
+    show: takes the stage before each run.
+    """
     with alone(isolated):
         load = machine_load()
-        step = InferenceRun(run, tuple(data))
-        found = agreeing(lambda: isolated.run(step).result, lambda cost: cost, repeats)
-        searches = agreeing(
-            lambda: isolated.run(SearchRun(network_path, MOST_NODES)).result, lambda nps: 1 / nps, repeats
-        )
+        step, search = InferenceRun(run, tuple(data)), SearchRun(network_path, MOST_NODES)
+        found = agreeing(lambda: isolated.run(step).result, lambda cost: cost, repeats, show, "evaluations")
+        searches = agreeing(lambda: isolated.run(search).result, lambda nps: 1 / nps, repeats, show, "searches")
     return _timed(statistics.median(found.runs), found, searches, load=load)
 
 
 def _timed(cost: float, found: Agreement[Any], searches: Agreement[int], **parts: Any) -> Timed:
     return Timed(
         round(cost, 1),
-        round(found.spread, 4),
+        _known_spread(found),
         round(statistics.median(searches.runs)),
-        round(searches.spread, 4),
+        _known_spread(searches),
         max(found.spread, searches.spread) <= ALIKE,
         found.made + searches.made,
         **parts,
     )
+
+
+def _known_spread(found: Agreement[Any]) -> float | None:
+    """Return the spread of several runs; None for a single run, which shows none."""
+    return round(found.spread, 4) if len(found.runs) > 1 else None
 
 
 def speed_ratio(network_path: str, opponent: str, isolated: Isolated) -> SpeedRatio:

@@ -141,6 +141,10 @@ class PointWorker:
         folder.mkdir(parents=True, exist_ok=True)
         refuse_other_options(point, folder)
         valid = tuple(map(place.of, self._measures.valid))
+
+        def show(stage: str) -> None:
+            write_atomically(folder / STAGE, stage.encode())
+
         trained: Trained | None = None
         folded: Folded | None = None
         if not point.net:
@@ -161,9 +165,9 @@ class PointWorker:
                 "timing",
                 Timed,
                 lambda: (
-                    time_residual_network(net, run, valid, repeats, self._timing)
+                    time_residual_network(net, run, valid, repeats, self._timing, show)
                     if is_residual
-                    else time_value_network(net, repeats, recorded, self._timing)
+                    else time_value_network(net, repeats, recorded, self._timing, show)
                 ),
             )
         (folder / STAGE).unlink(missing_ok=True)

@@ -13,6 +13,7 @@ from experiments.explain.explain import SIDES, Difference, Explained, MoveValue,
 from experiments.explain.line_units import LineUnits, UnitsLeftOut
 from experiments.language.choose import Language, words_for
 from experiments.language.english import ENGLISH
+from experiments.language.words import Words
 from liteshogi.commands.arguments import Json, Overwrite
 from liteshogi.json_output import json_text
 from search.system.files import check_output
@@ -71,8 +72,13 @@ class Command:
     """Picture to write, .svg or .png: the board coloured by contribution, one board per network."""
     overwrite: Overwrite = False
     language: Language = "auto"
-    """Language of text and picture: ja, en, or auto. auto is Japanese if the system's locale is Japanese."""
+    """Language of text, picture and errors: ja, en, or auto. auto is Japanese if the system's locale is Japanese."""
     json: Json = False
+
+    @property
+    def words(self) -> Words:
+        """Return the texts of the reader's language."""
+        return words_for(self.language)
 
     def run(self) -> None:
         if self.net is not None and self.compare is not None:
@@ -80,7 +86,7 @@ class Command:
         if self.output is not None:
             check_output(self.output, (".svg", ".png"), self.overwrite)
         found = [explain(net, self.sfen) for net in self.compare or (self.net or "default",)]
-        words = words_for(self.language)
+        words = self.words
         differences = compare(*found) if self.compare else None
         if self.output is not None:
             from experiments.explain.board_picture import draw_contributions

@@ -11,6 +11,9 @@ from experiments.arena.engine_match import EngineMatchReport, Match, play_match
 from experiments.arena.tournament import UsiGames
 from experiments.elo.sprt import Sprt
 from experiments.elo.strength import in_words
+from experiments.language.catalogue import shown
+from experiments.language.choose import Language, words_for
+from experiments.language.words import Words
 from experiments.league.in_process import meetings_of
 from experiments.league.league import PICTURE, LeagueReport, play_league
 from experiments.league.participant import Participant, parse_participant, unique_names
@@ -124,11 +127,19 @@ class Command:
     output: Output = Path("runs/match")
     """Folder of the run, with the games as hcpe3 or, through ShogiArena, as KIF in kif/, and the picture of a
     league."""
+    language: Language = "auto"
+    """Language of results, progress and errors: ja, en, or auto. auto is Japanese if the system's locale is
+    Japanese."""
     json: Json = False
+
+    @property
+    def words(self) -> Words:
+        """Return the texts of the reader's language."""
+        return words_for(self.language)
 
     def run(self) -> None:
         report, text = self.play()
-        print(as_json(report) if self.json else text)
+        print(as_json(report) if self.json else shown(text))
 
     def play(self) -> tuple[MatchReport | EngineMatchReport | LeagueReport, str]:
         """Play all games; returns (report, text). Raises OptionError for options that do not fit."""

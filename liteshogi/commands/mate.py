@@ -72,13 +72,17 @@ class Command:
     """Also report the length as tsume shogi counts it, without futile interpositions (無駄合). A drop is futile if the
     checker captures it and the attacker, without using the captured piece, mates as fast as without the drop."""
     language: Language = "auto"
-    """Language of the results: ja, en, or auto. auto is Japanese if the system's locale is Japanese or `file` is a KIF
-    or KI2 file."""
+    """Language of results and errors: ja, en, or auto. auto is Japanese if the system's locale is Japanese or `file` is
+    a KIF or KI2 file."""
     json: Json = False
 
+    @property
+    def words(self) -> Words:
+        """Return the texts of the reader's language."""
+        return words_for(self.language, self.file is not None and game_format(self.file) in (KIF, KI2))
+
     def run(self) -> None:
-        japanese = self.file is not None and game_format(self.file) in (KIF, KI2)
-        words = words_for(self.language, japanese)
+        words = self.words
         solver = MateSolver(self.megabytes) if self.tsume else None
         problems = [MateProblem(sfen, 0) for sfen in self.sfen]
         if self.file is not None:
