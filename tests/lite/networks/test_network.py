@@ -164,6 +164,35 @@ def test_mistakes_are_told_in_words():
         network_from_config({"network": "lite", "colour": 1})
 
 
+@pytest.mark.parametrize(
+    ("config", "field"),
+    [
+        (DenseConfig(33, activation="pairwise"), "width 33"),
+        (LiteConfig((4, 3, 8), activation="pairwise"), "channels 3"),
+        (DenseConfig(32, (), shortcut=True), "shortcut"),
+        (DenseConfig(32, (), hidden_squares=True), "hidden_squares"),
+        (DenseConfig(32, (1024,), shortcut=True), "hidden with a shortcut 1024"),
+        (LiteConfig(stacks=("k3k3", "k9k9")), "stacks: two king axes"),
+        (LiteConfig(stacks=("k3",)), "stacks: unknown stack axis 'k3'"),
+        (LiteConfig(stacks="k3k3"), "stacks 'k3k3'"),
+        (LiteConfig(stacks=("hand4",), buckets=2), "buckets 2"),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(config, field):
+    with pytest.raises(ValueError, match=field):
+        config.build()
+
+
+def test_stacks_that_count_more_pawns_than_the_listing_have_no_listed_form():
+    batch = synthetic_batch(4)
+    for stacks, listed in ((("hand64", "k3k3"), True), (("hand64z",), False), (("k3k3", "progress8"), False)):
+        net = DenseConfig(8, (4,), stacks=stacks).build()
+        assert net.listed is listed
+        if not listed:
+            with pytest.raises(ValueError, match=f"stacks {stacks[0] if len(stacks) == 1 else 'k3k3, progress8'}"):
+                net(*listed_inputs(batch.pieces, batch.hands, batch.in_check))
+
+
 def test_lists_mean_tuples():
     assert LiteConfig(dims=[4, 2, 8], lines=["blocks"]) == LiteConfig(dims=(4, 2, 8), lines=("blocks",))
     assert KpConfig(width=32, hidden=[8]).build().config["hidden"] == (8,)
