@@ -29,7 +29,7 @@ from liteshogi.commands.export import Command as Export
 from search.compiling.jit import KERNEL
 from search.compiling.target import KERNELS
 from search.evaluation.accumulator import Accumulators, evaluate_output
-from search.evaluation.bench import FORWARD, PLAY, Games, _walk, find_games, random_network
+from search.evaluation.evaluation_speed import FORWARD, PLAY, Games, _walk, find_games, random_network
 from search.evaluation.network import ACTIVATIONS, PAIRWISE, EvalNetwork, Shards, centipawns_reference
 from search.evaluation.network_file import load_network
 from search.evaluation.network_record import network_record

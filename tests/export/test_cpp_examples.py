@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from export.cpp import write_header
-from search.evaluation.bench import random_network
+from search.evaluation.evaluation_speed import random_network
 from search.evaluation.network import PAIRWISE, EvalNetwork
 from search.evaluation.network_file import load_network
 from search.evaluation.static_evaluation import evaluate_sfens

@@ -18,7 +18,7 @@ from safetensors.numpy import save_file
 
 from export.vectors import POSITIONS, write_vectors
 from liteshogi.commands.export import Command as Export
-from search.evaluation.bench import random_games, random_network
+from search.evaluation.evaluation_speed import random_games, random_network
 from search.evaluation.feature_sets import king_piece_square
 from search.evaluation.network import PAIRWISE, EvalNetwork, Shards
 from search.evaluation.network_file import _checksum, load_network, save_network
