@@ -279,6 +279,16 @@ class LayerStacks(nn.Module):
             layers.append((total, constant))
         return layers
 
+    def fill(self, number: int, weight: torch.Tensor, bias: torch.Tensor) -> None:
+        """Set layer `number` of all stacks, [stacks, out, in] and [stacks, out]; what they share becomes the mean."""
+        linear: Any = self.shared[number]
+        parts = (linear.weight, self.own_weight[number], weight), (linear.bias, self.own_bias[number], bias)
+        with torch.no_grad():
+            for shared, own, whole in parts:
+                shared.copy_(whole.mean(0))
+                if self.count > 1:
+                    own.copy_(whole - shared)
+
     def clip(self) -> None:
         """Move the weights into the limits, so that a gradient passes to each of them."""
         if not self.limited:

@@ -50,6 +50,11 @@ class TrainingData:
             self.place = self.reader.state_dict()
             yield batch
 
+    def look_ahead(self) -> Iterator[Batch]:
+        """Yield the batches of an epoch from the current place, which stays."""
+        yield from self.reader
+        self.reader.load_state_dict(self.place)
+
     def fitted_scale(self) -> float:
         """Return the scale at which the scores predict the results best; the place stays.
 

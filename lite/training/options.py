@@ -23,7 +23,8 @@ from search.system.paths import take_paths
 CALL_OPTIONS = ("resume", "overwrite", "max_steps")
 """Options of a single call."""
 FREE_OPTIONS = (
-    "output", "data", "valid", "epochs", "init_from", "save_minutes", "keep_epochs", "threads", "device"
+    "output", "data", "valid", "epochs", "init_from", "save_minutes", "keep_epochs", "threads", "device",
+    "progress_table",
 )  # fmt: skip
 """Options that a resumed run may be given otherwise: how long it is, and where files lie. Their content is compared."""
 
@@ -76,7 +77,8 @@ class TrainingOptions:
     net_cp_per_logit: float | None = None
     """Scale of the network's own centipawns; None means the scale of the scores."""
     init_from: Path | None = None
-    """Start from the weights of this trained network, or of the run in this folder; its kind and sizes must match."""
+    """Start from the weights of this trained network or nn.bin, or of the run in this folder. Its kind and sizes must
+    match; an SFNN may have another width and other stacks."""
     mirror: bool = False
     """Show each position left-right reversed half of the time."""
     seed: int = 0
@@ -169,6 +171,9 @@ class ValueTraining(TrainingOptions):
     error_exponent: float | None = None
     """Minimise the absolute error of the win rate to this power, from 1 to 10 (usually 2 to 3); None means the
     cross-entropy."""
+    progress_table: Path | None = None
+    """Table of a progress axis of the stacks: an nn.bin, a network or a progress.bin. None means that it is learnt from
+    the move numbers of the data, or taken over from the network that the run starts from."""
     device: Literal["cpu", "cuda"] = "cpu"
     """Device that trains: cpu, with this program's own kernels, or cuda, a GPU."""
 

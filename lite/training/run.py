@@ -91,6 +91,9 @@ class Run:
                 scale, self.init_from = saved.state.cp_per_logit, saved.state.init_from
             targets = TargetSchedule(options.lambda_, options.lambda_end, scale, self.steps_per_epoch * options.epochs)
             self.learner = Learner(self.task, targets, start, saved)
+            if saved is None:
+                self.task.prepare(self.learner.model, data.look_ahead())
+                self.learner.average.restart(self.learner.model)
         described = describe_sources(options.data)
         self._descriptions = dict(zip(short_names(described), described.values(), strict=True))
 

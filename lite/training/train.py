@@ -10,16 +10,21 @@ import numpy as np
 import torch
 
 from lite.networks.first_layer import MAX_LISTED
+from lite.networks.from_integers import trainable
+from lite.networks.transfer import start_from
 from lite.networks.value_network import ValueNetwork
 from lite.records.decode import Batch, labelled_dtype
-from lite.training.checkpoint import load_model, save_model
+from lite.training.checkpoint import NETWORK, file_format, load_model, save_model
 from lite.training.loss import value_loss
 from lite.training.metrics import Metrics, log_losses
 from lite.training.options import ValueTraining
+from lite.training.progress_table import learn_progress_table, read_progress_table
 from lite.training.run import Outcome, Run
 from lite.training.targets import drawn_games
 from lite.training.task import HeldOutFigures, Task
+from search.evaluation.network_file import load_network
 from search.rules.shogi import EMPTY, MIRRORED_SQUARE, NO_MOVE, SQUARES, WHITE
+from search.system.options import OptionError
 
 FEW_PARAMETERS = 1 << 22
 """Below this number of parameters the optimiser needs one core: the other threads of torch, which spin after each of
@@ -132,7 +137,32 @@ class ValueTask(Task):
         return "  ".join(words)
 
     def load_network(self, path: Path) -> ValueNetwork:
-        return load_model(path)[0]
+        if path.suffix == ".safetensors" and file_format(path) == NETWORK:
+            return load_model(path)[0]
+        try:
+            return trainable(load_network(path))
+        except OptionError:
+            raise
+        except ValueError as error:
+            raise OptionError(f"`init_from` {path}: {error}", "init_from") from None
+
+    def start_from(self, model: Any, start: Any) -> None:
+        start_from(model, start)
+
+    def prepare(self, model: ValueNetwork, batches: Iterable[Batch]) -> None:
+        stacks = model.layer_stacks
+        if stacks is None or not stacks.has_progress:
+            return
+        path = self.options.progress_table
+        if path is not None:
+            stacks.set_progress(*read_progress_table(path))
+        elif not bool(stacks.progress_weight.any()):  # type: ignore[operator]  # or it came with the weights
+            try:
+                stacks.set_progress(*learn_progress_table(batches))
+            except ValueError as error:
+                raise OptionError(
+                    f"`progress_table`: {self.options.data[0]}: {error}; give a table", "progress_table"
+                ) from None
 
     def save_network(self, path: Path, model: Any, provenance: dict[str, Any]) -> None:
         save_model(path, model, provenance)
