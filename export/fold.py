@@ -93,8 +93,8 @@ def fold_file(
     sample = read_sample(data, max(positions, CHECKED))
     folded, error = fold_checked(model, sample)
     priced = sample.part(0, positions)
-    scale = float(training.get("cp_per_logit", CP_PER_LOGIT)) if cp_per_logit is None else cp_per_logit
-    provenance = {"network": model.config, "training": training, "program": {"liteshogi": release()}}
+    scale = training.cp_per_logit or CP_PER_LOGIT if cp_per_logit is None else cp_per_logit
+    provenance = {"network": model.config, "training": training.provenance, "program": {"liteshogi": release()}}
     if folded.feature_set.name in YANEURAOU_NAMES:
         net = quantise_nnue(folded, scale, json_safe(provenance), priced)
     else:

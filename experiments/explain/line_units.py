@@ -66,7 +66,7 @@ def line_units(network_path: str, left: LeftOut, turn: int) -> LineUnits | Units
         return UnitsLeftOut.NONE
     if model.kings.mirrored:
         return UnitsLeftOut.MIRRORED
-    scale = float(training.get("cp_per_logit", CP_PER_LOGIT))
+    scale = training.cp_per_logit or CP_PER_LOGIT
     folded = fold(model)
     position = Sample(left.pieces[:1], left.hands[:1], left.in_check[:1], None, network_path)
     first, bucket = folded.activations(position)[0], folded.selected(position)

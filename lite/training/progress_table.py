@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from lite.networks.feature_rows import list_feature_rows
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.training.checkpoint import NETWORK, file_format, load_model
 from search.evaluation.feature_sets import BONA_END, feature_set
 from search.evaluation.network_file import load_network

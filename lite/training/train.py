@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from lite.networks.first_layer import MAX_LISTED
 from lite.networks.from_integers import trainable
 from lite.networks.transfer import start_from
 from lite.networks.value_network import ValueNetwork
-from lite.records.decode import Batch, labelled_dtype
-from lite.training.checkpoint import NETWORK, file_format, load_model, save_model
+from lite.records.batch import Batch, labelled_dtype
+from lite.training.checkpoint import NETWORK, file_format, json_safe, load_model, save_model
 from lite.training.loss import value_loss
 from lite.training.metrics import Metrics, log_losses
+from lite.training.network_origin import NetworkOrigin
 from lite.training.options import ValueTraining
 from lite.training.progress_table import learn_progress_table, read_progress_table
 from lite.training.run import Outcome, Run
@@ -164,8 +166,8 @@ class ValueTask(Task):
                     f"`progress_table`: {self.options.data[0]}: {error}; give a table", "progress_table"
                 ) from None
 
-    def save_network(self, path: Path, model: Any, provenance: dict[str, Any]) -> None:
-        save_model(path, model, provenance)
+    def save_network(self, path: Path, model: Any, origin: NetworkOrigin) -> None:
+        save_model(path, model, json_safe(asdict(origin)))
 
 
 def percent(share: float, error: float | None) -> str:

@@ -18,7 +18,7 @@ from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.networks.sfnn import SfnnConfig
 from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import listed_inputs
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.training.bench import synthetic_batch
 from search.evaluation.feature_sets import YANEURAOU_NAMES, feature_set
 from search.rules.shogi import EMPTY, KINDS, KING
@@ -78,6 +78,7 @@ NETWORKS = [
     SfnnConfig("ka2", 64, (8, 8), ("hand16", "progress2")),
     DenseConfig(16, (8,), 2, activation="dual", king="mirrored"),
     LiteConfig((4, 2, 8), lines=("diagonals",), king="zones", buckets=2),
+    UntiedConfig((4, 4, 8), perspectives=2, activation="pairwise", shortcut=True, stacks=("k3k3",)),
 ]
 NAMED = [pytest.param(config, id="-".join(map(str, config.as_json().values()))) for config in NETWORKS]
 
