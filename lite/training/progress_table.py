@@ -92,4 +92,4 @@ def _fit(rows: np.ndarray, first: np.ndarray, target: np.ndarray) -> Table:
         optimiser.step()
         schedule.step()
     weight = table.detach().double().numpy().reshape(SQUARES, BONA_END)
-    return _rounded(weight, float(bias), Path("the learnt table"))
+    return _rounded(weight, float(bias.detach()), Path("the learnt table"))
