@@ -55,6 +55,14 @@ class ValueTask(Task):
     def build(self) -> ValueNetwork:
         model = self.untrained().to(self.options.device)
         model.threads, model.workers = self.options.threads, self.workers
+        if self.options.saturation:
+            if model.layer_stacks is None:
+                raise OptionError(
+                    f"`saturation` {self.options.saturation}: is for networks with stacks, a shortcut or hidden "
+                    "squares; leave it out",
+                    "saturation",
+                )
+            model.layer_stacks.measures_excess = True
         if sum(parameter.numel() for parameter in model.parameters()) < FEW_PARAMETERS:
             torch.set_num_threads(1)
         return model
@@ -89,7 +97,12 @@ class ValueTask(Task):
         share = self.workers.share(len(pieces))
         wanted = torch.from_numpy(target[keep][share])
         outputs = self.outputs(model, pieces[share], hands[share], in_check[share])
-        loss = value_loss(outputs[:, 0], wanted.to(outputs), options.error_exponent).sum() / len(pieces)
+        losses = value_loss(outputs[:, 0], wanted.to(outputs), options.error_exponent, options.win_rate_model)
+        loss = losses.sum() / len(pieces)
+        if options.saturation:
+            assert model.layer_stacks is not None
+            excess = model.layer_stacks.take_excess() * (len(outputs) / len(pieces))
+            loss = loss + options.saturation * excess
         if outputs.shape[1] == 1:
             return {"loss": loss}
         drawn, played = (torch.from_numpy(part[keep][share]).to(outputs) for part in drawn_games(batch))
@@ -106,7 +119,7 @@ class ValueTask(Task):
         metrics = Metrics()
         losses: list[np.ndarray] = []
         draw_losses: list[np.ndarray] = []
-        exponent = self.options.error_exponent
+        exponent, win_rates = self.options.error_exponent, self.options.win_rate_model
         for batch, target in batches:
             share = self.workers.share(len(batch))
             outputs = np.zeros((len(batch), model.output_count), np.float32)
@@ -117,7 +130,7 @@ class ValueTask(Task):
             logits = outputs[:, 0]
             metrics.add(logits, batch)
             wanted = torch.from_numpy(target).double()
-            losses.append(value_loss(torch.from_numpy(logits).double(), wanted, exponent).numpy())
+            losses.append(value_loss(torch.from_numpy(logits).double(), wanted, exponent, win_rates).numpy())
             if outputs.shape[1] == 2:
                 drawn, played = drawn_games(batch)
                 draw_losses.append(log_losses(outputs[:, 1], drawn)[played])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from pathlib import Path
 
@@ -15,14 +14,16 @@ from export.nnue import write_nnue
 from export.positions import random_sample
 from export.quantise_nnue import quantise_nnue
 from lite.networks.from_integers import trainable
-from lite.networks.nnue import NnueNetwork
+from lite.networks.nnue import KpConfig, NnueNetwork
 from lite.networks.sfnn import SfnnConfig, SfnnNetwork
 from lite.networks.transfer import source_stacks, start_from
 from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import load_model
+from lite.training.loss import value_loss
 from lite.training.options import ValueTraining
 from lite.training.progress_table import learn_progress_table, read_progress_table
 from lite.training.train import train_value
+from lite.training.win_rate_model import WinRateModel
 from search.evaluation.network_file import load_network
 from search.system.options import OptionError
 
@@ -90,25 +91,14 @@ def test_a_larger_network_computes_the_same_at_first(changes) -> None:
 
 
 def test_a_smaller_network_keeps_what_is_read() -> None:
-    source, model = made(SMALL), made(dataclasses.replace(SMALL, stacks=("k9k9",), width=128))
-    assert model.layer_stacks is not None
-    start_from(model, source)
-    again = made(SMALL)
+    source, wide, again = made(SMALL), made(dataclasses.replace(SMALL, width=128)), made(SMALL)
+    start_from(wide, source)
+    start_from(again, wide)
+    torch.testing.assert_close(outputs(again), outputs(source), rtol=0, atol=1e-5)
     with pytest.raises(ValueError, match="hidden"):
         start_from(made(dataclasses.replace(SMALL, hidden=(8, 16))), source)
     with pytest.raises(ValueError, match="stacks by k3k3"):
         start_from(made(dataclasses.replace(SMALL, stacks=())), source)
-    narrow = copy.deepcopy(model)
-    start_from(again, dataclasses_without_new_stacks(narrow))
-    torch.testing.assert_close(outputs(again), outputs(source), rtol=0, atol=1e-5)
-
-
-def dataclasses_without_new_stacks(wide: SfnnNetwork) -> SfnnNetwork:
-    """Return a network of width 128 with the stacks of SMALL, from SMALL."""
-    found = made(dataclasses.replace(SMALL, width=128))
-    start_from(found, made(SMALL))
-    assert len(found.bias) == len(wide.bias)
-    return found
 
 
 def test_every_stack_comes_from_the_one_of_its_positions() -> None:
@@ -142,3 +132,29 @@ def test_a_run_starts_from_an_nn_bin_or_says_why_not(sample_games: Path, tmp_pat
     other = dataclasses.replace(options, output=tmp_path / "other", network=dataclasses.replace(SMALL, features="ka2"))
     with pytest.raises(OptionError, match="holds a network of"):
         train_value(other)
+
+
+def test_losses_of_other_trainers(sample_games: Path, tmp_path: Path) -> None:
+    """A penalty on saturation, and nnue-pytorch's win rates; both leave traces in the log and in the weights."""
+    options = ValueTraining((sample_games,), tmp_path / "plain", network=SMALL, batch_size=512, max_steps=2)
+    variants = {"plain": {}, "saturation": {"saturation": 10.0}, "wrm": {"wrm": (270.0, 340.0), "error_exponent": 2.5}}
+    states = {}
+    for name, changes in variants.items():
+        train_value(dataclasses.replace(options, output=tmp_path / name, **changes))
+        states[name] = load_model(tmp_path / name)[0].state_dict()
+    for name in ("saturation", "wrm"):
+        assert not torch.equal(states[name]["bias"], states["plain"]["bias"])
+    with pytest.raises(OptionError, match="saturation"):
+        train_value(dataclasses.replace(options, output=tmp_path / "other", network=KpConfig(32, (8,)), saturation=1.0))
+
+
+def test_win_rates_of_the_model() -> None:
+    model = WinRateModel(270, 340, 600)
+    scores = np.array([-32000, -500, 0, 500, 32000])
+    rates = model.of_scores(scores)
+    win, loss = (1 / (1 + np.exp(-(sign * 500 - 270) / 340)) for sign in (1, -1))
+    np.testing.assert_allclose(rates, [0, 1 - 0.5 * (1 + win - loss), 0.5, 0.5 * (1 + win - loss), 1])
+    logits = torch.tensor([-500, 0, 500]) / 600
+    np.testing.assert_allclose(model.of_logits(logits).numpy(), rates[1:4], atol=1e-6)
+    best = value_loss(logits, torch.from_numpy(rates[1:4]).float(), 2.5, model)
+    assert float(best.max()) < 1e-9
