@@ -300,7 +300,7 @@ class LayerStacks(nn.Module):
             for shared, own, whole in parts:
                 shared.copy_(whole.mean(0))
                 if self.count > 1:
-                    own.copy_(whole - shared)
+                    own.copy_(whole.to(shared) - shared)
 
     def clip(self) -> None:
         """Move the weights into the limits, so that a gradient passes to each of them."""

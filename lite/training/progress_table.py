@@ -22,8 +22,8 @@ from search.evaluation.network_file import load_network
 from search.evaluation.stacks import PROGRESS_SHIFT
 from search.rules.shogi import SQUARES
 
-POSITIONS = 1_000_000
-"""Positions that a table is learnt from."""
+POSITIONS = 300_000
+"""Positions that a table is learnt from; the list of their rows takes 300 bytes each."""
 _PLAIN_BYTES = 8 * SQUARES * BONA_END
 """Size of a progress.bin: float64 weights and nothing else."""
 _STEPS, _RATE, _BATCH = 150, 0.02, 8192
@@ -71,7 +71,7 @@ def learn_progress_table(batches: Iterable[Batch]) -> Table:
     in_order = np.sort(ply)
     rank = (np.searchsorted(in_order, ply) + np.searchsorted(in_order, ply, side="right")) / (2 * len(ply))
     first = np.concatenate(([0], np.cumsum(np.concatenate(counts))))
-    return _fit(np.concatenate(rows).astype(np.int64), first, rank.astype(np.float32))
+    return _fit(np.concatenate(rows), first, rank.astype(np.float32))
 
 
 def _fit(rows: np.ndarray, first: np.ndarray, target: np.ndarray) -> Table:
@@ -84,7 +84,7 @@ def _fit(rows: np.ndarray, first: np.ndarray, target: np.ndarray) -> Table:
     for step in range(_STEPS):
         begin = step * _BATCH % max(1, len(target) - _BATCH + 1)
         end = min(begin + _BATCH, len(target))
-        own = torch.from_numpy(rows[first[begin] : first[end]])
+        own = torch.from_numpy(rows[first[begin] : first[end]].astype(np.int64))
         offsets = torch.from_numpy(first[begin:end] - first[begin])
         logits = nn.functional.embedding_bag(own, table, offsets, mode="sum").squeeze(1) + bias
         optimiser.zero_grad()
