@@ -49,6 +49,7 @@ _D1 = {
     **{f"d1_{name}": f"{text[:-1]} of the yardstick." for name, text in _REFUSALS.items()},
 }
 _PRODUCTION = ("experiments.jobs.produce:Production",)
+_TRAINED = ("lite", "untied", "dense", "half_kp", "k_p", "sfnn", "resnet")
 _TRAINING = Printed(
     ("lite.training.run:Outcome",),
     without=("tested",),
@@ -76,7 +77,7 @@ PRINTED: dict[str, Printed] = {
     "selfplay puct": Printed(_PRODUCTION, without=("totals", "refusals"), adds=_TOTALS),
     "expand": Printed(_PRODUCTION, without=("totals", "refusals"), adds=_TOTALS),
     "relabel": Printed(_PRODUCTION, without=("totals", "refusals"), adds=_TOTALS),
-    **dict.fromkeys((f"train {kind}" for kind in ("lite", "untied", "dense", "half_kp", "k_p", "resnet")), _TRAINING),
+    **dict.fromkeys((f"train {kind}" for kind in _TRAINED), _TRAINING),
     "loop": Printed(("liteshogi.commands.loop:PrintedLoop",), omits_unknown=True),
     "fold": Printed(("export.fold:FoldReport",)),
     "export": Printed(

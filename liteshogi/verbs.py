@@ -38,7 +38,7 @@ SECTIONS: dict[str, dict[str, Verb]] = {
         "relabel": Verb("relabel positions by a network, a search, another engine"),
     },
     "Train": {
-        "train": Verb("train a network", ("lite", "untied", "dense", "half_kp", "k_p", "resnet")),
+        "train": Verb("train a network", ("lite", "untied", "dense", "half_kp", "k_p", "sfnn", "resnet")),
         "loop": Verb("improve a network by its own self-play"),
         "fold": Verb("turn a trained network into the engine's file"),
         "export": Verb("write ONNX, nn.bin, a C++ header or test vectors"),
