@@ -100,6 +100,14 @@ def test_a_killed_league_goes_on_without_repeats(league, tmp_path):
     assert again | {"folder": ""} == report | {"folder": ""}
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_league_on_a_cluster_is_that_of_threads(league, cluster, tmp_path):
+    arguments, report, _ = league
+    there = command(*arguments, "--ray", cluster.address, "-o", str(tmp_path)).play()[0]
+    assert there | {"folder": ""} == report | {"folder": ""}
+
+
 def test_another_league_is_not_gone_on_with(league, monkeypatch):
     arguments, _, folder = league
     players = [parse_participant(text) for text in (arguments[0], "default", "wide$x_$=default razor_margin=399")]
