@@ -117,7 +117,7 @@ def play_counted_league(
     jobs = ((number, number) for number in range(rounds * len(meetings)))
     plan = plan_run(
         VERB,
-        rules.deciding(lines, {"players": [one.chosen for one in players], "gauntlet": gauntlet}),
+        rules.deciding(lines, {"players": [one.deciding for one in players], "gauntlet": gauntlet}),
         goal={"games": rules.games, "players": list(names)},
         nets={f"player {number}": one.net for number, one in enumerate(players, 1)},
         conditions=players[0].conditions,

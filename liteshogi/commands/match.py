@@ -96,7 +96,7 @@ class Command:
     process."""
     first_option: tuple[str, ...] = ()
     """NAME=VALUE options of the first player; in process USI_Hash, EvalFile, FV_SCALE, Draw_Value_Black and _White,
-    the search's parameters, and steps to leave out, as in skip_null_move=true."""
+    Level, the search's parameters, and steps to leave out, as in skip_null_move=true."""
     second_option: tuple[str, ...] = ()
     """NAME=VALUE options of the second player."""
     sprt: tuple[float, float] | None = None
@@ -119,7 +119,7 @@ class Command:
     played_out: float = 0.05
     """Share of the games that --win-score would end that are played to their end, to measure how often it is wrong."""
     seed: int = 1
-    """Seed of the order of the openings and of the random moves."""
+    """Seed of the order of the openings, of the random moves, and of the moves that levels draw."""
     kif: bool = False
     """Write games in process as KIF too, into kif/ of the run; games through ShogiArena are always written."""
     output: Output = Path("runs/match")
