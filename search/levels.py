@@ -58,12 +58,12 @@ class Level:
 
 
 LEVELS = (
-    Level("level1", 16, 300, depth=1),
-    Level("level2", 12, 200, depth=1),
-    Level("level3", 8, 120, depth=1),
-    Level("level4", 8, 70, depth=2),
-    Level("level5", 6, 50, depth=3),
-    Level("level6", 5, 35, nodes=2_500),
+    Level("level1", 12, 240, depth=1),
+    Level("level2", 10, 165, depth=1),
+    Level("level3", 8, 95, depth=1),
+    Level("level4", 8, 55, depth=1),
+    Level("level5", 8, 50, depth=2),
+    Level("level6", 6, 40, nodes=3_000),
     Level("level7", 4, 25, nodes=5_000),
     Level("level8", 3, 15, nodes=10_000),
 )

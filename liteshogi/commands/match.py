@@ -23,6 +23,7 @@ from experiments.matches.named_player import plays_in_process
 from experiments.matches.pair_kif import write_pairs
 from experiments.network_kinds.player_command import as_player
 from liteshogi.commands.arguments import Json, Output, part
+from search.system.bounds import check_numbers
 from search.system.cores import usable_cores
 from search.system.options import OptionError
 
@@ -39,6 +40,7 @@ _IN_PROCESS = (
     "win_score",
     "played_out",
     "ray",
+    "neighbours",
 )
 """Options that have no effect through ShogiArena."""
 _BELONGS_TO = {"alpha": "sprt", "beta": "sprt"}
@@ -68,6 +70,9 @@ class Command:
     """More players, for a league."""
     gauntlet: bool = False
     """In a league, the first player plays each other one, and the others do not meet."""
+    neighbours: int = 0
+    """In a league, players meet only those at most so many places before or after them, as games of very unequal
+    players say little about their ratings; 0 means that all meet. In process."""
     games: int | None = None
     """Games to play, in a league per meeting; an even number plays every opening with both colours. By default 1,000,
     in a league 100, with --sprt as many as the test takes (100,000 at most), and 20 through ShogiArena."""
@@ -140,8 +145,9 @@ class Command:
             raise OptionError(words, clock, "nodes", "depth")
         self.refuse_unfit(len(players), counted)
         if len(players) > 2:
-            league = play_league(self.counted_games() if counted else self.usi_games(), players, self.gauntlet)
-            names, pairings = unique_names(players), meetings_of(len(players), self.gauntlet)
+            rules = self.counted_games() if counted else self.usi_games()
+            league = play_league(rules, players, self.gauntlet, self.neighbours)
+            names, pairings = unique_names(players), meetings_of(len(players), self.gauntlet, self.neighbours)
             if counted and self.kif:
                 write_pairs(self.output, lambda pair: _named(names, pairings[pair % len(pairings)]))
             return asdict(league) | {"folder": str(league.folder)}, league_as_text(league)
@@ -170,8 +176,12 @@ class Command:
                 raise OptionError(words, name, "nodes", "depth")
             if (other := _BELONGS_TO.get(name)) and not getattr(self, other):
                 raise OptionError(f"`{name}`: requires `{other}`", name, other)
-        if players == 2 and self.gauntlet:
-            raise OptionError("`gauntlet`: is for more than two players", "gauntlet")
+        for name in ("gauntlet", "neighbours"):
+            if players == 2 and getattr(self, name):
+                raise OptionError(f"`{name}`: is for more than two players", name)
+        check_numbers(self, "neighbours", least=0)
+        if self.gauntlet and self.neighbours:
+            raise OptionError("`neighbours`: has no effect on a `gauntlet`; leave it out", "neighbours", "gauntlet")
 
     def counted_games(self) -> CountedGames:
         """Return the options of a league in process."""
