@@ -58,14 +58,14 @@ class Level:
 
 
 LEVELS = (
-    Level("level1", 12, 240, depth=1),
-    Level("level2", 10, 165, depth=1),
-    Level("level3", 8, 95, depth=1),
-    Level("level4", 8, 55, depth=1),
-    Level("level5", 8, 50, depth=2),
-    Level("level6", 6, 40, nodes=3_000),
-    Level("level7", 4, 25, nodes=5_000),
-    Level("level8", 3, 15, nodes=10_000),
+    Level("level1", 14, 260, depth=1),
+    Level("level2", 10, 160, depth=1),
+    Level("level3", 8, 75, depth=1),
+    Level("level4", 8, 65, depth=2),
+    Level("level5", 6, 40, nodes=3_000),
+    Level("level6", 4, 30, nodes=5_000),
+    Level("level7", 3, 20, nodes=9_000),
+    Level("level8", 2, 12, nodes=15_000),
 )
 """All levels, the weakest first. Table and command of the ratings: docs/results/leagues.md."""
 NAMES = (FULL, *(level.name for level in LEVELS))

@@ -10,7 +10,7 @@ from search.levels import FULL, NAMES
 from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
 from search.system.options import OptionError
 from search.usi.adapter import Adapter, Refusal, Say
-from search.usi.options import HIGHEST, Combo, FileName, Option, OptionValues, Spin
+from search.usi.usi_options import HIGHEST, Combo, FileName, Option, OptionValues, Spin
 
 if TYPE_CHECKING:
     from search.alphabeta.engine import AlphaBetaEngine
