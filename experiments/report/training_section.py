@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from experiments.report.charts import Chart, Row, diagonal, lines
 from experiments.report.section import Run, Section, Table, command_of, origin_of

@@ -170,6 +170,12 @@ def test_a_gauntlet_is_the_first_against_all_others():
     assert meetings_of(3, gauntlet=False) == [(0, 1), (0, 2), (1, 2)]
 
 
+def test_neighbours_are_so_many_places_apart():
+    assert meetings_of(4, False, neighbours=1) == [(0, 1), (1, 2), (2, 3)]
+    assert meetings_of(4, False, neighbours=2) == [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]
+    assert meetings_of(4, False, neighbours=3) == meetings_of(4, False)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -178,6 +184,9 @@ def test_a_gauntlet_is_the_first_against_all_others():
         (("default", "a=default razor=3", "b=default"), "razor=3: a player in this process has no such option"),
         (("default", "missing.bin", "b=default"), "missing.bin: there is no such network"),
         (("default", "a=default", "--gauntlet"), "`gauntlet`: is for more than two players"),
+        (("default", "a=default", "--neighbours", "1"), "`neighbours`: is for more than two players"),
+        (("default", "a=default", "b=default", "--neighbours", "-1"), "`neighbours` -1: must be"),
+        (("default", "a=default", "b=default", "--gauntlet", "--neighbours", "1"), "`neighbours`: has no effect"),
     ],
 )
 def test_what_makes_no_league_is_said_before_a_folder_is_made(arguments, words, tmp_path):
