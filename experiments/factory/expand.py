@@ -11,10 +11,9 @@ import numpy as np
 from experiments.factory.seen import code_hashes
 from experiments.factory.walk import sample_codes, walk
 from experiments.jobs.protocol import Product
-from experiments.labels.labels import NetworkLabels, blend_results
+from experiments.labels.labels import LabelSource, NoLabels, blend_results
 from experiments.labels.study import QUIESCENCE, SEARCH, UNLABELLED, Studio
-from experiments.labels.usi_labels import EngineLabels
-from lite.records.formats import NO_RESULT, hcpe_dtype
+from lite.records.formats import NO_RESULT, NO_SCORE, hcpe_dtype
 from search.alphabeta.sampling import MAIN, SAMPLES
 from search.evaluation.network import EvalNetwork
 from search.system.bounds import check_numbers, check_used
@@ -94,7 +93,7 @@ class ExpandTask:
     """Everything a worker needs to make and label positions."""
 
     mixture: Mixture
-    labels: NetworkLabels | EngineLabels
+    labels: LabelSource
     searched: EvalNetwork
     """Network whose searches are sampled and whose variations are followed."""
     result_share: float
@@ -133,18 +132,18 @@ class ExpandWorker:
             order = random.permutation(np.sort(first))
             codes, kinds, places = codes[order], kinds[order], places[order]
         scores, moves = self._labeller.label(codes)
-        kept = scores != UNLABELLED
+        sources, played = job.sources[places], kinds == PLAYED
+        of_game = played & (sources["padding"] != NO_RESULT)  # a source may itself be a made position
+        unscored = isinstance(task.labels, NoLabels)
+        kept = of_game if unscored else scores != UNLABELLED
         counts = Counter({f"made {KINDS[kind]}": int(((kinds == kind) & kept).sum()) for kind in np.unique(kinds)})
         counts["positions"], counts["sources"] = int(kept.sum()), len(job.sources)
         counts["unlabelled"] = int((~kept).sum())
-        sources = job.sources[places]
         records = np.zeros(len(codes), hcpe_dtype)
         records["hcp"], records["score"] = codes, scores
-        played = kinds == PLAYED
         records["move"] = np.where(moves > 0, moves, np.where(played, sources["move"], 0))
-        of_game = played & (sources["padding"] != NO_RESULT)  # a source may itself be a made position
         records["result"] = np.where(of_game, sources["result"], 0)
-        records["padding"] = np.where(of_game, 0, NO_RESULT)
+        records["padding"] = NO_SCORE if unscored else np.where(of_game, 0, NO_RESULT)
         if task.result_share:
             results = np.where(of_game, _movers_result(sources), np.nan)
             records["score"] = blend_results(scores, results, task.result_share, task.cp_per_logit)

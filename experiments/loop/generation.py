@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from experiments.elo.sprt import Sprt
-from experiments.factory.expansion import Expansion, Labelling, expand
+from experiments.factory.expansion import Expansion, expand
+from experiments.factory.labelling import Labelling
 from experiments.factory.selfplay import self_play
 from experiments.jobs.produce import Production
 from experiments.labels.yardstick import measure_d1
