@@ -29,8 +29,9 @@ from search.system.bounds import check_numbers
 
 NODES_A_JOB = 5_000_000
 """Nodes that a job's searches take, about: a few seconds, which is the work that a kill loses."""
-NODES_A_BATCHED = 1000
-"""Nodes of a search that take as long as a policy-value network's label, about: it depends on the network."""
+NODES_A_DEEP_LABEL = 2500
+"""Nodes that a policy-value network's label counts as: fewer than it takes on a CPU, where a job of 2,000 labels takes
+20 seconds for 10 blocks of 128 channels, and more than on a GPU."""
 UNLABELLED_SHARE = 0.1
 """Share of the positions that an engine may leave without a score before a warning is printed."""
 
@@ -149,9 +150,18 @@ def _report_unlabelled(made: Production) -> None:
 def _sources_a_job(mixture: Mixture, labels: Labelling) -> int:
     """Return the recorded positions per job with which its searches take about NODES_A_JOB."""
     made = mixture.played + mixture.random + mixture.tree + mixture.leaf + mixture.settled
-    each = made * (labels.nodes or (100_000 if labels.depth else NODES_A_BATCHED if labels.label == "network" else 20))
+    each = made * _nodes_a_label(labels) * (2 if labels.second_net else 1)
     each += mixture.tree / mixture.tree_each * mixture.tree_nodes + mixture.leaf * mixture.leaf_nodes
-    return int(min(max(NODES_A_JOB / each, 100), BLOCK_POSITIONS))
+    each += mixture.kept * mixture.kept_nodes
+    least = 10 if mixture.kept else 100
+    return int(min(max(NODES_A_JOB / each, least), BLOCK_POSITIONS))
+
+
+def _nodes_a_label(labels: Labelling) -> int:
+    """Return the nodes that a label takes, or as many as take its time, about."""
+    if labels.label == "network":
+        return NODES_A_DEEP_LABEL
+    return labels.nodes or (100_000 if labels.depth else 20)
 
 
 class UnmetPositions:

@@ -27,7 +27,7 @@ class DeepLabels:
     """ONNX file of the network."""
     cp_per_logit: float = CP_PER_LOGIT
     """Centipawns of a label per logit of the win rate."""
-    batch_size: int = 256
+    batch_size: int = 128
     """Boards evaluated at a time; each position is two, itself and its mirror image."""
     device: Device = "auto"
     """Where the network is computed."""

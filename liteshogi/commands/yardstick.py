@@ -39,6 +39,6 @@ def as_text(report: YardstickReport) -> str:
     return (
         f"{report.folder}: {report.positions:,} positions with scores of searches of {report.nodes:,} nodes by "
         f"{report.labelled_by}\n"
-        f"d1-RMSE on it favours networks that score as {report.labelled_by} does. To compare networks of other "
-        "teachers, make a second yardstick with another --net or --engine."
+        f"d1-RMSE on it favours networks whose scores are like those of {report.labelled_by}. To compare networks of "
+        "other teachers, make a second yardstick with another --net or --engine, or with --truth results."
     )
