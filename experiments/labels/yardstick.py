@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from experiments.labels.labels import LOGIT_LIMIT
 from experiments.labels.study import SEARCH, UNLABELLED, Studio
-from lite.records.decode import labelled_dtype
+from lite.records.batch import labelled_dtype
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, NO_GAME, hcpe_dtype, record_files
@@ -48,36 +47,59 @@ class D1:
     refusals: Refusals
     """Records of the yardstick that could not be used."""
 
-    def figures(self) -> dict[str, Any]:
-        """Return the figures for JSON: d1_rmse, d1_rmse_error, d1_scale, d1_positions, and d1_refused and so on."""
-        found = {"rmse": self.rmse, "rmse_error": self.error, "scale": self.scale, "positions": self.positions}
-        return {f"d1_{name}": value for name, value in found.items()} | self.refusals.figures("d1_")
+    def figures(self) -> D1Figures:
+        """Return the figures under names that stand beside those of other measurements."""
+        refused = self.refusals.figures()
+        return D1Figures(
+            d1_rmse=self.rmse,
+            d1_rmse_error=self.error,
+            d1_scale=self.scale,
+            d1_positions=self.positions,
+            d1_records_read=refused.records_read,
+            d1_refused=refused.refused,
+            d1_first_refused=refused.first_refused,
+        )
+
+
+@dataclass(frozen=True)
+class D1Figures:
+    """Figures of `D1` as results and JSON name them."""
+
+    d1_rmse: float
+    """Error of the win rate after one ply and quiescence against long searches."""
+    d1_rmse_error: float
+    """Standard error of `d1_rmse`."""
+    d1_scale: int
+    """Centipawns per logit that suit the network best."""
+    d1_positions: int
+    """Number of positions of the yardstick."""
+    d1_records_read: int
+    """Number of records of the yardstick that were read."""
+    d1_refused: dict[str, int]
+    """Number of refused records of the yardstick by reason."""
+    d1_first_refused: tuple[str, ...]
+    """The first refused records of the yardstick."""
 
 
 @dataclass(frozen=True)
 class ResultPrediction:
-    """How well a network predicts the results of games from the score after one ply and quiescence."""
+    """How well a network predicts the results of games from the score after one ply and quiescence.
 
-    log_loss: float
-    """Mean binary cross-entropy, in nats; a draw is half a win."""
-    error: float
-    """Standard error of `log_loss`, with every position as one observation."""
-    accuracy: float | None
-    """Share of correctly predicted winners, without draws; None if every game was drawn."""
-    scale: int
-    """Centipawns per logit that suit the network best."""
-    positions: int
-    """Positions measured."""
+    The names of the fields are those of JSON, where they stand beside other figures.
+    """
 
-    def figures(self) -> dict[str, Any]:
-        """Return the figures for JSON: result_log_loss, result_log_loss_error, result_accuracy, and so on."""
-        return {
-            "result_log_loss": self.log_loss,
-            "result_log_loss_error": self.error,
-            "result_accuracy": self.accuracy,
-            "result_scale": self.scale,
-            "result_positions": self.positions,
-        }
+    result_log_loss: float
+    """Log loss of the win rate after one ply and quiescence against results, in nats; a draw is half a win."""
+    result_log_loss_error: float
+    """Standard error of `result_log_loss`, with every position as one observation."""
+    result_accuracy: float | None
+    """Share of winners that this win rate predicts, without draws; None if every game was drawn."""
+    result_scale: int
+    """Centipawns per logit that suit the network best for predicting results."""
+    result_positions: int
+    """Number of positions of the yardstick with results."""
+    result_refused: dict[str, int]
+    """Number of refused records of the yardstick by reason."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +113,10 @@ class YardstickFigures:
     refusals: Refusals
     """Records of the yardstick that could not be used."""
 
-    def figures(self) -> dict[str, Any]:
-        """Return the figures for JSON."""
-        found = {} if self.d1 is None else self.d1.figures()
-        return self.refusals.figures("d1_") | found | ({} if self.results is None else self.results.figures())
+    def figures(self) -> list[D1Figures | ResultPrediction]:
+        """Return the known figures under names that stand beside those of other measurements."""
+        found = [] if self.d1 is None else [self.d1.figures()]
+        return [*found, *([] if self.results is None else [self.results])]
 
 
 def measure_d1(network_path: str, data: Sequence[Path]) -> D1:
@@ -118,7 +140,7 @@ def measure_yardstick(network_path: str, data: Sequence[Path]) -> YardstickFigur
     found = _searched(network_path, positions)
     return YardstickFigures(
         _against_scores(found[scored], positions["score"][scored], refusals) if scored.any() else None,
-        _against_results(found[played], positions["result"][played]) if played.any() else None,
+        _against_results(found[played], positions["result"][played], refusals) if played.any() else None,
         refusals,
     )
 
@@ -149,7 +171,7 @@ def _against_scores(found: np.ndarray, scores: np.ndarray, refusals: Refusals) -
     return D1(rmse, error, int(SCALES[best]), int(known.sum()), refusals)
 
 
-def _against_results(found: np.ndarray, results: np.ndarray) -> ResultPrediction:
+def _against_results(found: np.ndarray, results: np.ndarray, refusals: Refusals) -> ResultPrediction:
     """Compare a network's scores int16 (n,) with the movers' results: 1 win, 0.5 draw, 0 loss."""
     known = found != UNLABELLED
     scores, results = found[known].astype(np.float64), results[known].astype(np.float64)
@@ -158,11 +180,12 @@ def _against_results(found: np.ndarray, results: np.ndarray) -> ResultPrediction
     decided = results != 0.5
     hits = (scores[decided] >= 0) == (results[decided] > 0.5)
     return ResultPrediction(
-        log_loss=float(losses[best].mean()),
-        error=float(losses[best].std() / np.sqrt(len(scores))),
-        accuracy=float(hits.mean()) if len(hits) else None,
-        scale=int(SCALES[best]),
-        positions=len(scores),
+        result_log_loss=float(losses[best].mean()),
+        result_log_loss_error=float(losses[best].std() / np.sqrt(len(scores))),
+        result_accuracy=float(hits.mean()) if len(hits) else None,
+        result_scale=int(SCALES[best]),
+        result_positions=len(scores),
+        result_refused=refusals.figures().refused,
     )
 
 

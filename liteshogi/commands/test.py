@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from collections import Counter
@@ -13,15 +12,21 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from experiments.network_kinds.judging import RARE_HEADS, JudgeReport, Precision, RareHead, judge
+from experiments.network_kinds.judging import JudgeReport, Precision, judge
 from experiments.network_kinds.kind import Kind, UnplayableNetwork, kind_of
+from experiments.resnet.heads import RARE_HEADS, RareHead
 from lite.amounts import amount
 from lite.records.file import Refusals
 from lite.training.metrics import Report
 from liteshogi.commands.arguments import Json, Net
+from liteshogi.json_output import json_text
 
 if TYPE_CHECKING:
     from experiments.labels.yardstick import YardstickFigures
+
+
+_HEADS = ("policy_accuracy", "policy_loss", *RARE_HEADS)
+"""Figures of heads, which are absent if the network has no such head."""
 
 
 @dataclass(frozen=True)
@@ -53,27 +58,27 @@ class Command:
         measured = measure(self.net, self.yardstick) if self.yardstick else None
         report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads)
         if self.json:
-            print(json.dumps(report.as_json() | ({} if measured is None else measured.figures())))
+            print(json_text(report, *([] if measured is None else measured.figures()), optional=_HEADS))
             return
         print(as_text(report, measured))
         for line in left_out(report, measured):
             print(line, file=sys.stderr)
 
 
-def measure(net: str, yardstick: Sequence[Path]) -> YardstickFigures:
+def measure(network_path: str, yardstick: Sequence[Path]) -> YardstickFigures:
     """Measure a folded network on a yardstick, or a trained one, which is folded into a temporary file for it."""
     from experiments.labels.yardstick import measure_yardstick
 
-    kind = kind_of(net)
+    kind = kind_of(network_path)
     if kind is Kind.FOLDED:
-        return measure_yardstick(net, yardstick)
+        return measure_yardstick(network_path, yardstick)
     if kind is not Kind.VALUE:
-        raise UnplayableNetwork(net, kind)
+        raise UnplayableNetwork(network_path, kind)
     from export.fold import fold_file
 
     with tempfile.TemporaryDirectory() as folder:
         folded = Path(folder) / "network.safetensors"
-        fold_file(net, folded)
+        fold_file(network_path, folded)
         return measure_yardstick(str(folded), yardstick)
 
 
@@ -89,10 +94,10 @@ def as_text(report: Report, measured: YardstickFigures | None = None) -> str:
         )
     if measured is not None and (results := measured.results) is not None:
         lines.append(
-            f"results after 1 ply   log loss {results.log_loss:.4f} +- {results.error:.4f} "
-            f"(standard error; at {results.scale} cp per logit, {results.positions:,} positions), accuracy "
-            f"{_share(results.accuracy)} (without draws)"
+            f"results after 1 ply   log loss {results.result_log_loss:.4f} +- {results.result_log_loss_error:.4f} "
+            f"(standard error; at {results.result_scale} cp per logit, {results.result_positions:,} positions)"
         )
+        lines.append(f"                      accuracy {_share(results.result_accuracy)} (without draws)")
     heads = {name: getattr(report, name, None) for name in RARE_HEADS}
     lines += [rare_as_text(name, head) for name, head in heads.items() if head is not None]
     lines += [

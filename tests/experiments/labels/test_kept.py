@@ -48,7 +48,7 @@ def test_labels_are_what_the_table_holds(records):
         static = studio.study(codes, STATIC)[0]
         for place in range(1, len(codes)):
             assert place_code(codes[place], pos, study)
-            data = probe(keeper.table, np.uint64(pos["key"]))
+            data = np.uint64(probe(keeper.table, np.uint64(pos["key"])))
             assert (data_bound(data), data_move(data)) == (bounds[place], moves[place])
             assert data_depth(data) >= DEPTH
             if scores[place] == UNLABELLED:

@@ -10,7 +10,7 @@ import pytest
 from experiments.jobs.workforce import Workforce
 from experiments.labels.study import SEARCH, Studio
 from experiments.labels.yardstick import measure_d1, measure_yardstick
-from experiments.nets.yardstick import Yardstick, make_yardstick
+from experiments.nets.yardstick_records import Yardstick, make_yardstick
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import NO_RESULT, NO_SCORE, hcpe_dtype
@@ -74,14 +74,11 @@ def test_results_are_predicted_where_records_have_them(tmp_path):
     found = measure_yardstick("default", [tmp_path / "yard"])
     assert found.d1 is None
     assert found.results is not None
-    assert found.results.positions == report.positions
-    # Half an accuracy of 1/2 apart: a network that knows nothing has a log loss of 0.693.
-    assert found.results.log_loss < 0.65
-    assert found.results.accuracy is not None
-    assert found.results.accuracy > 0.55
-    figures = found.figures()
-    assert "d1_rmse" not in figures
-    assert figures["result_log_loss"] == found.results.log_loss
+    assert found.results.result_positions == report.positions
+    assert found.results.result_log_loss < 0.65  # of a network that knows nothing it is 0.693
+    assert found.results.result_accuracy is not None
+    assert found.results.result_accuracy > 0.55
+    assert found.figures() == [found.results]
     with pytest.raises(ValueError, match="no position has a score"):
         measure_d1("default", [tmp_path / "yard"])
 
@@ -94,7 +91,7 @@ def test_scores_and_results_are_measured_together(records, tmp_path):
     found = measure_yardstick("default", [path])
     assert found.d1 is not None
     assert found.results is not None
-    assert (found.d1.positions, found.results.positions) == (60, 40)
+    assert (found.d1.positions, found.results.result_positions) == (60, 40)
 
 
 def test_the_searches_of_two_networks_are_averaged(tmp_path):

@@ -21,9 +21,9 @@ from experiments.games.openings import Openings
 from experiments.games.player import Ending
 from experiments.jobs.workforce import Workforce
 from experiments.network_kinds.policy_value_bytes import network_bytes
-from experiments.resnet.judge import load_predictor
 from experiments.resnet.network import ResnetConfig
 from experiments.resnet.policy_target import policy_target
+from experiments.resnet.testing import load_predictor
 from experiments.resnet.train import ResnetTraining, train_resnet
 from experiments.zero.exploration import Exploration
 from experiments.zero.puct_game import Game
