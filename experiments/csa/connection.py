@@ -25,6 +25,8 @@ LEAST_KEEP_ALIVE = 30
 """Shortest time between two empty lines in seconds, by the protocol."""
 SILENT_INTERVALS = 3
 """Intervals without any line after which a server that has answered empty lines before counts as lost."""
+LOGOUT_SECONDS = 3.0
+"""Time limit for the answer to LOGOUT."""
 ENDED = "the server closed the connection"
 
 Diary = Callable[[str, str], None]
@@ -147,7 +149,7 @@ def log_out(connection: Connection) -> None:
     """Send LOGOUT and wait a moment for its answer. Never fails: the connection is closed afterwards anyway."""
     with contextlib.suppress(ConnectionLost, ServerError):
         connection.send("LOGOUT")
-        end = time.monotonic() + 3.0
+        end = time.monotonic() + LOGOUT_SECONDS
         while time.monotonic() < end:
             event = connection.wait()
             if isinstance(event, Received) and event.line.startswith("LOGOUT:"):

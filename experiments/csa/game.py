@@ -14,7 +14,7 @@ from experiments.csa.engine_player import EnginePlayer, best_line
 from experiments.csa.events import ConnectionLost, Received, ServerError, Thought
 from experiments.csa.summary import Summary, read_timed_move
 from experiments.usi_client.searcher import Answer
-from lite.notation.csa_moves import csa_move, play_csa_move
+from lite.notation.csa_moves import csa_move, read_csa_move
 from lite.notation.game import Game, GameBuilder, GameError
 from lite.notation.kif_writer import PLAYER, score_comment
 from search.rules.movegen import is_legal
@@ -236,11 +236,13 @@ class ServerGame:
 
     def _play(self, text: str, milliseconds: int) -> None:
         mover = self._builder.turn
-        play_csa_move(text, self._builder)
-        self._builder.refuse_more()
+        move = read_csa_move(text, self._builder)
+        if not is_legal(self._builder.pos, move):
+            raise GameError(f"{self._builder.next_move(text)} is illegal")
+        self._builder.play(move)
         self._builder.time_of_last(milliseconds)
         self._clock.spend(mover, milliseconds)
-        self._usi.append(move_to_usi(self._builder.moves[-1]))
+        self._usi.append(move_to_usi(move))
 
 
 def _legal_move(builder: GameBuilder, text: str) -> int | None:

@@ -1,7 +1,8 @@
 """Play on a server of the CSA protocol: log in, play, log in again, and keep every game.
 
-shogi-server, which floodgate runs on, closes the connection after each game; other servers go on with the next game.
-A connection that is lost is made again after a pause. The server then ends the game that was under way.
+Every game has a connection of its own: shogi-server, which floodgate runs on, offers no second one over a connection,
+and closes it only when the client logs out. A connection that is lost is made again after a pause; the server has then
+ended the game that was under way.
 """
 
 from __future__ import annotations
@@ -132,7 +133,8 @@ class _Client:
                     raise ValueError(
                         f"{self._options.place}: {reason}; ended after {amount(failures, 'failed connection')} in a row"
                     ) from error
-                self._pause(min(LONGEST_PAUSE, 2.0 ** min(failures - 1, 10)))
+                if not self._is_over():
+                    self._pause(min(LONGEST_PAUSE, 2.0 ** min(failures - 1, 10)))
 
     def totals(self) -> dict[str, int | float]:
         """Return the totals for run.json."""
@@ -149,26 +151,16 @@ class _Client:
         return self._is_interrupted() or bool(self._options.games and len(self._games) >= self._options.games)
 
     def _connect(self) -> None:
-        """Play games over one connection, until it ends after a game or no more games are wanted."""
+        """Log in, play a game, and log out; without a game if none is wanted any more."""
         options = self._options
         with Connection(options.host, options.port, options.keep_alive, self._diary.write) as connection:
             log_in(connection, options.name, self._password, options.game)
             self._was_logged_in = True
             _say(f"logged in to {options.place} as {options.name}; waiting for a game")
-            games = 0
-            while not self._is_over():
-                self._diary.open(len(self._games) + 1)
-                try:
-                    summary = wait_for_summary(connection, self._is_interrupted)
-                except ConnectionLost:
-                    if games:
-                        return  # the server ends the connection after each game
-                    raise
-                if summary is None:
-                    break
+            summary = wait_for_summary(connection, self._is_interrupted)
+            if summary is not None:
                 agree(connection, summary, self._player)
                 self._play(connection, summary)
-                games += 1
             log_out(connection)
 
     def _play(self, connection: Connection, summary: Summary) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from experiments.csa.clock import TimeControl
 from experiments.csa.events import ServerError
 from lite.notation.csa import start_sfen
-from lite.notation.csa_moves import play_csa_move
+from lite.notation.csa_moves import read_csa_move
 from lite.notation.game import GameBuilder, GameError
 
 BEGIN, END = "BEGIN Game_Summary", "END Game_Summary"
@@ -95,7 +95,7 @@ def read_summary(lines: list[str]) -> Summary:
         start = start_sfen(reader.setup)
         builder = GameBuilder("the game summary", start)
         for text, _ in reader.moves:
-            play_csa_move(text, builder)
+            builder.play(read_csa_move(text, builder), text)
             builder.refuse_more()
     except GameError as error:
         raise ServerError("BEGIN Position", str(error)) from None

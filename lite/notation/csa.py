@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 
 from lite.amounts import amount
-from lite.notation.csa_moves import KIND_OF, csa_square, play_csa_move
+from lite.notation.csa_moves import KIND_OF, csa_square, read_csa_move
 from lite.notation.game import (
     BLACK_WON,
     DRAWN,
@@ -227,7 +227,7 @@ class _Reader:
         if self.builder is None:
             raise self._error("a move before the first position")
         try:
-            play_csa_move(line, self.builder)
+            self.builder.play(read_csa_move(line, self.builder), line.rstrip())
         except GameError as error:
             if error.reason != "an illegal move":  # an illegal move is on an earlier line
                 raise self._error(str(error)) from None

@@ -29,8 +29,9 @@ def csa_move(pos: np.void, move: int) -> str:
     return f"{'+-'[int(pos['turn'])]}{start}{_digits(target)}{_KINDS[kind]}"
 
 
-def play_csa_move(text: str, builder: GameBuilder) -> None:
-    """Play a move statement such as `+7776FU`. Raises GameError."""
+def read_csa_move(text: str, builder: GameBuilder) -> int:
+    """Return the 16-bit move of a statement such as `+7776FU` in the builder's position; it may be illegal, and is 0
+    for a drop of a piece that no hand holds. Raises GameError if it is no move."""
     match = _MOVE.fullmatch(text.rstrip())
     if match is None or match.group(4) not in KIND_OF:
         raise GameError(f"cannot read the move {quoted(text, 20)}")
@@ -41,8 +42,7 @@ def play_csa_move(text: str, builder: GameBuilder) -> None:
     move = csa_square(target)
     if origin == "00":
         # A kind that cannot be in hand must not become the number of a square.
-        builder.play(move | (DROP_ORIGIN + kind) << 7 if kind < HAND_KINDS else 0, text.rstrip())
-        return
+        return move | (DROP_ORIGIN + kind) << 7 if kind < HAND_KINDS else 0
     if "0" in origin:
         raise GameError(f"cannot read the move {quoted(text, 20)}")
     square = csa_square(origin)
@@ -52,7 +52,7 @@ def play_csa_move(text: str, builder: GameBuilder) -> None:
         if standing % KINDS + PRO_PAWN != kind:
             raise GameError(f"{builder.next_move(text[:8])}: another piece stands on the square of origin")
         move |= PROMOTE
-    builder.play(move, text.rstrip())
+    return move
 
 
 def _digits(square: int) -> str:

@@ -1,7 +1,8 @@
 """A server of the CSA protocol for tests, with rules, clocks and records as shogi-server has them.
 
 It pairs logins that ask for one game (`NAME-SECONDS-SECONDS`, F behind for Fischer's clock), checks moves by cshogi,
-and closes both connections after a game. It can drop a connection in a game, and say anything in place of a line.
+and ends connections after a game as shogi-server does: at once for the player whose line ended it, for the other one
+at its next line. It can drop a connection in a game, and say anything in place of a line.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 
 import cshogi
 
+_FINISHED = "finished"
 _GAME = re.compile(r"[\w@.\-]+?-([0-9]+)-([0-9]+)(F?)")
 _MOVE = re.compile(r"([+-])([0-9]{4}[A-Z]{2})(?:,(.*))?")
 _START = "P1-KY-KE-GI-KI-OU-KI-GI-KE-KY\nP2 * -HI *  *  *  *  * -KA * \nP3-FU-FU-FU-FU-FU-FU-FU-FU-FU\n"
@@ -95,8 +97,6 @@ class Rules:
     """{number of the game: (moves before, colour whose connection is dropped)}."""
     replace: Callable[[str], str] = lambda line: line
     """Changes a line of the server to the clients, to test what they do with it."""
-    stays: bool = False
-    """Whether connections stay open after a game, as on servers of tournaments."""
 
 
 class CsaServer:
@@ -148,6 +148,9 @@ class CsaServer:
         while client.lines:
             line = client.lines.pop(0)
             words = line.split(" ")
+            if client.game == _FINISHED:
+                client.close()
+                return
             if words[0] == "LOGIN" and len(words) == 3:
                 self.logins.append(line)
                 game, _, password = words[2].rpartition(",")
@@ -183,14 +186,11 @@ class CsaServer:
             threading.Thread(target=game.run, daemon=True).start()
             return
 
-    def leave(self, pair: list[Client], game: str) -> None:
+    def leave(self, pair: list[Client], ender: Client) -> None:
         """Let the players of a game go."""
         for client in pair:
-            if self.rules.stays and client.is_open:
-                client.game = game
-                self._waiting.append(client)
-            else:
-                client.close()
+            client.game = _FINISHED
+        ender.close()
 
 
 class Table:
@@ -205,6 +205,7 @@ class Table:
         self.byoyomi, self.increment = (0, per_move) if match[3] else (per_move, 0)
         self.left = [self.total, self.total]
         self.board = cshogi.Board()
+        self.ender = pair[0]
         self.record = ServerRecord((pair[0].name, pair[1].name))
 
     def send(self, *lines: str) -> None:
@@ -216,7 +217,7 @@ class Table:
             if self.agree():
                 self.play()
         finally:
-            self.server.leave(self.pair, self.game)
+            self.server.leave(self.pair, self.ender)
 
     def agree(self) -> bool:
         for colour, client in enumerate(self.pair):
@@ -265,7 +266,8 @@ class Table:
         while True:
             drop = self.server.rules.drops.get(self.number)
             if drop is not None and len(self.record.moves) >= drop[0]:
-                self.pair[drop[1]].socket.shutdown(socket.SHUT_RDWR)
+                self.ender = self.pair[drop[1]]
+                self.ender.socket.shutdown(socket.SHUT_RDWR)
                 self.finish("abnormal", "#RESIGN", 1 - drop[1], "%TORYO")
                 return
             turn = len(self.record.moves) % 2
@@ -286,6 +288,7 @@ class Table:
 
     def move(self, turn: int, line: str, seconds: int) -> bool:
         """Take what the side to move has sent; returns whether the game is over."""
+        self.ender = self.pair[turn]
         if line == "%TORYO":
             self.finish("toryo", "#RESIGN", 1 - turn, "%TORYO")
             return True

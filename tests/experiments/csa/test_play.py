@@ -112,10 +112,11 @@ def test_the_same_command_plays_the_remaining_games(play, tmp_path):
     assert (again, len(server.records)) == (first, 3)
 
 
-def test_servers_that_keep_connections_go_on(play):
-    with CsaServer(Rules(stays=True)) as server:
+def test_every_game_has_a_login_of_its_own(play, tmp_path):
+    with CsaServer() as server:
         first, _ = play(server, 3)
-    assert (first.games, len(server.logins), first.lost_connections) == (3, 2, 0)
+    assert (first.games, len(server.logins), first.lost_connections) == (3, 6, 0)
+    assert (tmp_path / "first" / "dialogue" / "0003.log").read_text().count("> LOGIN") == 1
 
 
 def test_a_game_at_its_last_move_is_drawn(play, tmp_path):
