@@ -120,15 +120,13 @@ class _Client:
             self._diary.open(games + 1)
             try:
                 self._connect()
+                failures = 0
             except (ConnectionLost, LoginRefused, ServerError, OSError) as error:
                 if (unusable := self._why_unusable(error)) is not None:
                     raise unusable from error
-                played = self._games[games:]
-                under_way = played[-1].number if played and played[-1].result == "unfinished" else 0
-                is_steady = time.monotonic() - begun >= STEADY_SECONDS
-                failures = 1 if is_steady or any(one.result != "unfinished" for one in played) else failures + 1
+                failures = 1 if time.monotonic() - begun >= STEADY_SECONDS else failures + 1
                 reason = _reason(error)
-                self._keep_lost(under_way, reason)
+                self._keep_lost(games + 1 if len(self._games) > games else 0, reason)
                 if self._options.attempts and failures >= self._options.attempts:
                     raise ValueError(
                         f"{self._options.place}: {reason}; ended after {amount(failures, 'failed connection')} in a row"
@@ -254,4 +252,5 @@ def _reason(error: Exception) -> str:
 
 def _say(line: str) -> None:
     with suppress(OSError):
-        print(line, file=sys.stderr, flush=True)
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
