@@ -7,6 +7,7 @@ import importlib
 import keyword
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from liteshogi.rooms import refuse_foreign_rooms
@@ -46,8 +47,7 @@ def main() -> None:
         # The reader of the output is gone, or the disk is full: discard the buffered output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        code = 130
+        code = _interrupted()
     if workers := sys.modules.get("lite.workers"):
         workers.leave_with(code)
     sys.exit(code)
@@ -73,23 +73,57 @@ def _run(arguments: list[str]) -> int:
 
             with started_by(arguments):
                 command = parse(verb, rest)
-                command.run()
+                with _reading(command):
+                    command.run()
     except ModuleNotFoundError as error:
         missing = (error.name or "").split(".")[0]
         if missing not in EXTRAS:
             raise
         extra = EXTRAS[missing]
         what = f"'liteshogi[{extra}]'" if extra else "liteshogi"
-        print(f"error: this needs {missing}: pip install {what}", file=sys.stderr)
+        _complain(f"this needs {missing}: pip install {what}", command)
         return 1
     except (ValueError, OSError, MemoryError, OverflowError) as error:
         from search.system.standard_streams import has_no_reader
 
         if isinstance(error, OSError) and has_no_reader(error):
             raise
-        print("error: " + (_one_line(error, command) or "not enough memory"), file=sys.stderr)
+        _complain(_one_line(error, command) or "not enough memory", command)
         return 1
+    except KeyboardInterrupt:
+        return _interrupted(command)
     return 0
+
+
+def _reading(command: Any) -> AbstractContextManager[None]:
+    """Return a context in which messages are shown in a command's language; only commands for players have one."""
+    words = getattr(command, "words", None)
+    if words is None:
+        return nullcontext()
+    from experiments.language.catalogue import reading
+
+    return reading(words)
+
+
+def _shown(message: str, command: Any) -> str:
+    """Return a message in a command's language."""
+    if not hasattr(command, "words"):
+        return message
+    from experiments.language.catalogue import shown
+
+    with _reading(command):
+        return shown(message)
+
+
+def _complain(message: str, command: Any) -> None:
+    """Print an error."""
+    print(_shown(f"error: {message}", command), file=sys.stderr)
+
+
+def _interrupted(command: Any = None) -> int:
+    """Report an interrupt, and return its exit status."""
+    print(_shown("interrupted", command), file=sys.stderr)
+    return 130
 
 
 def parse(verb: str, rest: list[str]) -> Any:
@@ -148,7 +182,9 @@ def _one_line(error: Exception, command: Any = None) -> str:
     from liteshogi.word_order import spelling
     from search.system.options import OptionError  # after `refuse_foreign_rooms`
 
-    text = error.spelled(lambda field: spelling(field, command)) if isinstance(error, OptionError) else str(error)
+    text = _shown(str(error), command)
+    if isinstance(error, OptionError):
+        text = OptionError(text, *error.fields).spelled(lambda field: spelling(field, command))
     text += remedy(error)
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""

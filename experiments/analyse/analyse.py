@@ -58,8 +58,8 @@ class Analysing:
     overwrite: bool = False
     """Analyse again what was analysed before, and replace its files. Without it, a run over several games resumes."""
     language: Language = "auto"
-    """Language of page, picture and terminal: ja, en, or auto. auto is Japanese if the system's locale is Japanese or
-    the game is a KIF or KI2 file."""
+    """Language of page, picture, terminal and errors: ja, en, or auto. auto is Japanese if the system's locale is
+    Japanese or the game is a KIF or KI2 file."""
 
 
 def analyse_games(options: Analysing) -> AnalysedGames:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from experiments.analyse.figures import SIDES, GameFigures, MoveFigures, SideFigures
 from experiments.analyse.result import AnalysedGame, AnalysedGames
+from experiments.language.catalogue import shown
 from experiments.language.words import Words
 from lite.notation.columns import in_columns
 from search.engine import DECLARE
@@ -20,7 +21,7 @@ def as_text(found: AnalysedGames, words: Words) -> str:
     parts = [_game_as_text(game) for game in found.games]
     if found.skipped:
         parts.append(words.done_already.format(count=len(found.skipped)))
-    parts += [words.refused.format(reason=reason) for reason in found.refused]
+    parts += [words.refused.format(reason=shown(reason)) for reason in found.refused]
     return "\n".join(parts)
 
 

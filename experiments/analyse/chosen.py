@@ -31,8 +31,8 @@ class Chosen:
 
 
 def is_game_path(path: Path) -> bool:
-    """Return whether a path is a game file, or a folder that is not a training run."""
-    return (path.is_dir() and not (path / NETWORK_NAME).is_file()) or (game_format(path) is not None and path.is_file())
+    """Return whether a path has the name of a game file, which may be missing, or is a folder but no training run."""
+    return not (path / NETWORK_NAME).is_file() if path.is_dir() else game_format(path) is not None
 
 
 def is_japanese(path: Path) -> bool:

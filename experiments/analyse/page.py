@@ -20,6 +20,7 @@ from experiments.analyse.as_text import best_text, mate_text, result_text, score
 from experiments.analyse.figures import GameFigures, line_figures
 from experiments.drawing.fonts import NOTATION_FONT
 from experiments.drawing.html_page import html_page, json_script
+from experiments.language.catalogue import shown
 from experiments.language.english import ENGLISH
 from experiments.language.words import Words
 from lite.notation.game import Game
@@ -180,7 +181,7 @@ def _branches(game: Game) -> dict[int, list[Variation]]:
     found: dict[int, list[Variation]] = {}
     variations, error = read_variations(game)
     if error is not None:
-        print(f"{error} (the page has the variations before it)", file=sys.stderr)
+        print(shown(f"{error} (the page has the variations before it)"), file=sys.stderr)
     main = game.moves.tolist()
     for one in variations:
         ply = next(

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from experiments.language.catalogue import shown
 from experiments.usi_client.installed import installed_program
 from search.system.files import write_atomically
 from search.system.interrupt import ends_as_interrupts
@@ -112,7 +113,7 @@ def run_arena(arena: Path, *arguments: str, watch: Callable[[], None] = lambda: 
             except BaseException as error:
                 _close(process)
                 if isinstance(error, KeyboardInterrupt):
-                    print("run the same command again to resume", file=sys.stderr)
+                    print(shown("run the same command again to resume"), file=sys.stderr)
                 raise
     if process.returncode:
         raise ValueError(f"shogiarena failed: {_last_error(arena / LOG, begun)}; see {arena / LOG}")

@@ -18,6 +18,7 @@ def run_jobs(
     workers: int,
     ray: str | None = None,
     stop: Callable[[], bool] = lambda: False,
+    watch: Callable[[], None] = lambda: None,
 ) -> Generator[tuple[int, Product], None, None]:
     """Yield (number, product) of jobs in the order in which they come back.
 
@@ -25,7 +26,7 @@ def run_jobs(
     `jobs` may be endless: about two per worker are drawn ahead. When `stop` returns True, or the generator is closed,
     the jobs under way are ended; in the first case products that have come back are still yielded. Raises JobError
     that names the job, after the products that came back before it; ConnectionError if the cluster does not answer;
-    ModuleNotFoundError without Ray.
+    ModuleNotFoundError without Ray. `watch` is called now and then while the jobs are under way.
     """
     waiting = iter(jobs)
     runner = _runner(task, workers, ray)
@@ -41,6 +42,7 @@ def run_jobs(
                     in_flight += 1
             if not in_flight:
                 return
+            watch()
             if (came := runner.take(POLL_SECONDS)) is None:
                 continue
             in_flight -= 1

@@ -16,6 +16,7 @@ from experiments.jobs.ledger import Counts
 from experiments.jobs.progress import Progress
 from experiments.jobs.protocol import JobLine, Product, Task
 from experiments.jobs.shards import SHARD_BYTES, Shards
+from experiments.language.catalogue import shown
 from lite.amounts import amount
 from lite.records.file import Refusals
 from lite.run_folder import RESULTS, Line, RunPlan, RunWriter
@@ -62,11 +63,6 @@ class Production:
     def count(self, name: str) -> int:
         """Return one of the totals; 0 where no job has counted it."""
         return int(self.totals.get(name, 0))
-
-    def figures(self) -> dict[str, Any]:
-        """Return everything as one JSON object."""
-        refused = {} if self.refusals is None else self.refusals.figures()
-        return {"folder": str(self.folder), **self.totals, "ended": self.ended, **refused}
 
 
 class Finish(Protocol):
@@ -121,17 +117,22 @@ def produce(
         Shards(run, place.form, place.shard_bytes, place.in_order) as shards,
         _resumable(place.folder) as interrupted,
     ):
-        work = _ShardWork(place, run, shards, goal, referee, endless=total is None)
+        work = _ShardWork(place, run, shards, goal, referee, total)
         if finish is not None and shards.done:
             finish.recall()
         if referee is not None:
             _recall(referee, shards)
         drawn = _Drawn(job for job in jobs if job[0] not in shards.done)
-        coming = run_jobs(task, drawn, place.workers, place.ray, lambda: interrupted() or bool(work.ended()))
-        landing = drawn.in_order(coming) if place.in_order else coming
         wanted, measure = (referee.total, referee.measure) if referee else (goal[1] if goal else total, work.measure)
+        progress = Progress(wanted, measure)
+
+        def stop() -> bool:
+            return interrupted() or bool(work.ended())
+
+        coming = run_jobs(task, drawn, place.workers, place.ray, stop, progress.show)
+        landing = drawn.in_order(coming) if place.in_order else coming
         try:
-            with closing(landing), Progress(wanted, measure) as progress:
+            with closing(landing), progress:
                 for number, product in landing:
                     _keep(product, keep)
                     if place.in_order and work.ended():
@@ -173,8 +174,13 @@ def gather(
             return len(found) if enough is None else enough(found)
 
         waiting = (job for job in jobs if job[0] not in found)
-        coming = run_jobs(task, waiting, place.workers, place.ray, lambda: interrupted() or done() >= total)
-        with closing(coming), Progress(total, lambda: (done(), f"{done():,} of {total:,} {noun}")) as progress:
+        progress = Progress(total, lambda: (done(), f"{done():,} of {total:,} {noun}"))
+
+        def stop() -> bool:
+            return interrupted() or done() >= total
+
+        coming = run_jobs(task, waiting, place.workers, place.ray, stop, progress.show)
+        with closing(coming), progress:
             for number, product in coming:
                 _keep(product, keep)
                 assert isinstance(product.line, kinds)
@@ -194,7 +200,8 @@ def _resumable(folder: Path) -> Iterator[Callable[[], bool]]:
         try:
             yield interrupted
         except BaseException:
-            print(f"{folder}: finished jobs are kept; run the same command again to resume", file=sys.stderr)
+            notice = f"{folder}: finished jobs are kept; run the same command again to resume"
+            print(shown(notice), file=sys.stderr)
             raise
 
 
@@ -252,11 +259,11 @@ class _ShardWork:
         shards: Shards,
         goal: tuple[str, int] | None,
         referee: Referee | None,
-        endless: bool,
+        total: int | None,
     ) -> None:
         self._run, self._shards, self._goal, self._referee = run, shards, goal, referee
-        self._max_bytes = place.max_bytes
-        self._is_full, self._endless = False, endless
+        self._max_bytes, self._is_full = place.max_bytes, False
+        self._total = total
         self._barren = 0
         self._begun = self._updated = time.monotonic()
         self._before = self.totals()
@@ -277,7 +284,7 @@ class _ShardWork:
         if time.monotonic() - self._updated >= UPDATE_SECONDS:
             self._updated = time.monotonic()
             self._run.update(self.totals())
-        if self._goal is not None and self._endless:
+        if self._goal is not None and self._total is None:
             name, amount = self._goal
             is_barren = self._reached() - before <= BARREN_SHARE * made.counts.get(name, 0)
             self._barren = self._barren + 1 if is_barren else 0
@@ -302,10 +309,13 @@ class _ShardWork:
     def measure(self) -> tuple[int, str]:
         """Return (amount of the goal or number of jobs, text) for the progress line."""
         totals, seconds = self.totals(), max(time.monotonic() - self._begun, 1e-9)
-        words = [amount(int(totals["jobs"]), "job")]
-        for name in ("games", "positions"):
-            if name in totals:
-                words.append(f"{totals[name]:,} {name}")
+        name, wanted = self._goal or ("jobs", self._total)
+        words = [] if name == "jobs" and wanted else [amount(int(totals["jobs"]), "job")]
+        for counted in ("jobs", "games", "positions", "bytes"):
+            if counted == name and wanted:
+                words.append(f"{totals.get(counted, 0):,} of {wanted:,} {counted}")
+            elif counted in totals and counted in ("games", "positions"):
+                words.append(f"{totals[counted]:,} {counted}")
         if "positions" in totals:
             words.append(f"{(totals['positions'] - self._before.get('positions', 0)) / seconds:,.0f} positions/s")
         return int(totals.get(self._goal[0] if self._goal else "jobs", 0)), ", ".join(words)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
+from experiments.language.catalogue import shown
 from lite.training.progress import clock
 
 TERMINAL_SECONDS = 1.0
@@ -40,6 +41,7 @@ class Progress:
         if self._total is not None and done > self._before:
             left = (now - self._begun) / (done - self._before) * max(self._total - done, 0)
             line += f", {clock(left)} left"
+        line = shown(line)
         print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n", file=sys.stderr)
         sys.stderr.flush()
 

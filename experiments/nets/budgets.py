@@ -1,4 +1,4 @@
-"""Which network is best if an evaluation may cost so many nanoseconds, as far as games or d1-RMSE decide it."""
+"""Best network per evaluation time, as far as games or d1-RMSE decide it."""
 
 from __future__ import annotations
 
@@ -54,8 +54,9 @@ class Best:
 
 
 def best_within(rows: Sequence[Row]) -> Iterator[Best]:
-    """Yield the best for each budget: of the plan's own networks that learnt from the most positions, and of those made
-    elsewhere. Nanoseconds of different machines do not compare."""
+    """Yield the best for each budget that fits a network: of the plan's own networks that learnt from the most
+    positions, and of those made elsewhere. Networks that fit no budget have the largest one. Nanoseconds of different
+    machines do not compare."""
     timed = [row for row in rows if row.net.timed and row.net.size and row.net.size.features != PLANES]
     own = {net.key for net in of_most_positions([row.net for row in timed])}
     groups = (
@@ -66,7 +67,7 @@ def best_within(rows: Sequence[Row]) -> Iterator[Best]:
         for of, group in groups:
             if here := [row for row in group if row.net.machine == machine]:
                 cheapest = min(map(_cost, here))
-                for budget in BUDGETS:
+                for budget in [one for one in BUDGETS if one >= cheapest] or BUDGETS[-1:]:
                     yield Best(budget, of, machine, cheapest, tuple(row for row in here if _cost(row) <= budget))
 
 

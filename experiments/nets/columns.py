@@ -169,8 +169,12 @@ BYTES: Column = ("KB", lambda row: f"{row.net.size.bytes / 1000:,.0f}" if row.ne
 NANOSECONDS: Column = ("ns per evaluation", _timed(lambda row: f"{row.net.timed.evaluation_ns:.0f}"))  # type: ignore[union-attr]
 ALL: list[Column] = [
     NAME,
-    ("shape", _shape),
+    D1,
+    ELO_TIME,
     NANOSECONDS,
+    ACCURACY,
+    ELO_NODES,
+    ELO_CLOCK,
     ("spread", _timed(lambda row: _spread(row, "evaluation_spread"))),
     ("of HalfKP's", _reference),
     ("nodes/s", _timed(lambda row: f"{row.net.timed.nps:,}")),  # type: ignore[union-attr]
@@ -178,14 +182,10 @@ ALL: list[Column] = [
     ("load", _timed(lambda row: _number(row.net.timed.load, ".1f"))),  # type: ignore[union-attr]
     ("multiply-adds", lambda row: f"{row.net.size.multiply_adds:,}" if row.net.size else ""),
     BYTES,
-    D1,
     RESIDUAL,
-    ACCURACY,
     LOG_LOSS,
     ("rounding, logits", lambda row: f"{row.net.folded.rounding:.3f}" if row.net.folded else ""),
-    ELO_NODES,
-    ELO_TIME,
-    ELO_CLOCK,
+    ("shape", _shape),
     SAMPLES,
     SECONDS,
     ("machine", lambda row: row.net.machine),

@@ -6,6 +6,7 @@ Every result is kept when it is there. The same call resumes an interrupted swee
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ from lite.amounts import amount
 from lite.datasets.description import describe_data
 from lite.datasets.provenance import digest_of, sha256_of
 from lite.run_folder import RunPlan, RunWriter, find_run, read_lines
+from lite.training.progress import clock
 from lite.training.testing import check_games
 from search.evaluation.shipped import network_file
 from search.system.bounds import MOST_AT_ONCE, check_numbers
@@ -115,7 +117,7 @@ class SweepReport:
 
 
 def run_sweep(sweep: Sweep) -> SweepReport:
-    """Do what is left of a plan. Raises OSError or ValueError, KeyboardInterrupt when interrupted: results are kept."""
+    """Do the remaining work of a plan. Raises OSError, ValueError, or KeyboardInterrupt; results are kept."""
     entries = sweep.entries()
     run = _Run(sweep, plan_of(entries, str(sweep.plan)))
     run.check()
@@ -149,7 +151,7 @@ class _Run:
         return place_of(self.plan, self.folder)
 
     def check(self) -> None:
-        """Raise OSError or ValueError for what could not be done, before anything is written."""
+        """Raise OSError or ValueError for a plan that cannot be carried out, before anything is written."""
         if self.sweep.workers is not None:
             check_numbers(self.sweep, "workers", most=MOST_AT_ONCE)
         if self.sweep.games and self.plan.playing is not None:
@@ -174,7 +176,7 @@ class _Run:
         return {**kept, **found}
 
     def do(self) -> SweepReport:
-        """Do what is left, and keep it in `results`."""
+        """Do the remaining work, and keep it in `results`."""
         results = self.results
         self._refuse_changes()
         play = self.plan.playing if self.sweep.games else None
@@ -289,7 +291,7 @@ class _Run:
         task = PointTask(self.place, self.plan.measure)
         with interrupt_flag() as interrupted, Progress(source.total, measure) as progress:
             for wave in source.waves():  # a point begins from the network of one of an earlier wave
-                running = run_jobs(task, jobs(wave), self._workers(), self.sweep.ray, interrupted)
+                running = run_jobs(task, jobs(wave), self._workers(), self.sweep.ray, interrupted, progress.show)
                 with closing(running) as coming:
                     for number, product in coming:
                         keep(under_way.pop(number), result_of(product))
@@ -299,7 +301,9 @@ class _Run:
                     raise KeyboardInterrupt
 
     def _prepare(self, point: Point) -> None:
-        """Cut what a point learns from. Raises OSError, or ValueError also if what it begins from has failed."""
+        """Cut the positions that a point learns from.
+
+        Raises OSError or ValueError, also if the point that it begins from has failed."""
         if point.after and self.results.find(NetResult, point.after, point.seed) is None:
             raise ValueError(f"{point.after}, seed {point.seed}, from which it begins, is not trained")
         for name in point.options.get("data", ()):
@@ -310,14 +314,17 @@ class _Run:
             choose_positions(data, int(point.options["positions"]), cut)
 
     def _digests(self, point: Point) -> dict[str, str]:
-        """Return the digests of what a point has learnt from: sets that are made again may come out otherwise."""
-        made = {file.name: str(file.of["sha256"]) for file in self.results.all(File)}
+        """Return the digests of a point's training data: sets that are made again may come out otherwise."""
+        made = {file.name: file.of.sha256 for file in self.results.all(File)}
         known = self.digests | made
         return {name: known[name] for name in point.options.get("data", ()) if name in known}
 
     def _stage(self, point: Point) -> str:
         path = self.place.point(point) / STAGE
-        return path.read_text(encoding="utf-8") if path.exists() else "waits"
+        try:
+            return f"{path.read_text(encoding='utf-8')} for {clock(time.time() - path.stat().st_mtime)}"
+        except OSError:
+            return "waits"
 
     def _workers(self) -> int:
         if self.sweep.workers is not None:
@@ -364,7 +371,7 @@ class _Source:
     def __init__(self, plan: Plan, folder: Path, results: Results) -> None:
         known = plan.known_points()
         self.left = [point for point in known if results.find(NetResult, *point.key) is None]
-        """Those that are known before any is done."""
+        """The points that are known before any is done."""
         self.sampler = None if plan.search == "grid" else Sampler(plan, folder, results)
         self.total = len(known) + (plan.points if self.sampler else 0)
         """Number of points, with those that are done."""

@@ -26,7 +26,7 @@ ALIKE = 0.05
 MOST_NODES = 1_000_000
 """Nodes of a search that is timed: three times as many as any takes with a sound network, and a second's work."""
 MOST_RUNS = 6
-"""Runs are repeated up to so many times as many as must agree."""
+"""Largest number of runs, as a multiple of the number that must agree."""
 SPEED_NODES, SPEED_ROUNDS = 100_000, (1, 2, 4)
 """Nodes of a search where two networks' speeds are compared, and the rounds of the first and of further attempts."""
 INFERENCE_BATCH, INFERENCES = 256, 3
@@ -82,7 +82,7 @@ class EvaluationRun:
     recorded: str = ""
 
     def run(self) -> Evaluation:
-        from search.evaluation.bench import bench_evaluation
+        from search.evaluation.evaluation_speed import bench_evaluation
 
         found = bench_evaluation(self.net, Path(self.recorded) if self.recorded else None)
         reference = found.half_kp.update_ns + found.half_kp.forward_ns
@@ -117,8 +117,8 @@ class InferenceRun:
     def run(self) -> float:
         import torch
 
-        from experiments.resnet.judge import plane_tensors, uses_bfloat16
         from experiments.resnet.network import load_resnet
+        from experiments.resnet.testing import plane_tensors, uses_bfloat16
         from lite.records.reader import Reader
 
         torch.set_num_threads(1)
@@ -210,10 +210,20 @@ class Agreement(Generic[Run]):
     """The slowest less the fastest of `runs`, over their median."""
 
 
-def agreeing(run: Callable[[], Run], cost: Callable[[Run], float], repeats: int) -> Agreement[Run]:
-    """Run until the `repeats` fastest are within ALIKE of the fastest, or so many were made that they will not be."""
+def agreeing(
+    run: Callable[[], Run],
+    cost: Callable[[Run], float],
+    repeats: int,
+    show: Callable[[str], None] = lambda stage: None,
+    what: str = "",
+) -> Agreement[Run]:
+    """Run until the `repeats` fastest are within ALIKE of the fastest, or so many were made that they will not be.
+
+    show: takes the stage before each run; what: is timed.
+    """
     runs: list[Run] = []
     while len(runs) < MOST_RUNS * repeats:
+        show(f"timing {what}, run {len(runs) + 1} of {repeats} to {MOST_RUNS * repeats}")
         runs = sorted([*runs, run()], key=cost)
         if len(runs) >= repeats and cost(runs[repeats - 1]) <= (1 + ALIKE) * cost(runs[0]):
             break
@@ -221,12 +231,18 @@ def agreeing(run: Callable[[], Run], cost: Callable[[Run], float], repeats: int)
     return Agreement(runs[:repeats], len(runs), (costs[-1] - costs[0]) / statistics.median(costs))
 
 
-def time_value_network(net: str, repeats: int, recorded: str, isolated: Isolated) -> Timed:
-    """Time a value network in processes of `isolated`, bound to the core for timing. Raises as `Isolated.run`."""
+def time_value_network(
+    network_path: str, repeats: int, recorded: str, isolated: Isolated, show: Callable[[str], None] = lambda stage: None
+) -> Timed:
+    """Time a value network in processes of `isolated`, bound to the core for timing. Raises as `Isolated.run`.
+
+    show: takes the stage before each run.
+    """
     with alone(isolated):
         load = machine_load()
-        found = agreeing(lambda: isolated.run(EvaluationRun(net, recorded)).result, lambda run: run.cost, repeats)
-        searches = agreeing(lambda: isolated.run(SearchRun(net, MOST_NODES)).result, lambda nps: 1 / nps, repeats)
+        one, search = EvaluationRun(network_path, recorded), SearchRun(network_path, MOST_NODES)
+        found = agreeing(lambda: isolated.run(one).result, lambda run: run.cost, repeats, show, "evaluations")
+        searches = agreeing(lambda: isolated.run(search).result, lambda nps: 1 / nps, repeats, show, "searches")
     parts = {
         name: statistics.median(getattr(run, name) for run in found.runs)
         for name in ("update_ns", "forward_ns", "refresh_ns", "reference_ns")
@@ -235,35 +251,50 @@ def time_value_network(net: str, repeats: int, recorded: str, isolated: Isolated
     return _timed(cost, found, searches, load=load, **parts)
 
 
-def time_residual_network(net: str, run: Path, data: Sequence[Path], repeats: int, isolated: Isolated) -> Timed:
-    """Time a residual network's evaluations in batches and its search. Raises as `Isolated.run`."""
+def time_residual_network(
+    network_path: str,
+    run: Path,
+    data: Sequence[Path],
+    repeats: int,
+    isolated: Isolated,
+    show: Callable[[str], None] = lambda stage: None,
+) -> Timed:
+    """Time a residual network's evaluations in batches and its search. Raises as `Isolated.run`.
+
+    show: takes the stage before each run.
+    """
     with alone(isolated):
         load = machine_load()
-        step = InferenceRun(run, tuple(data))
-        found = agreeing(lambda: isolated.run(step).result, lambda cost: cost, repeats)
-        searches = agreeing(lambda: isolated.run(SearchRun(net, MOST_NODES)).result, lambda nps: 1 / nps, repeats)
+        step, search = InferenceRun(run, tuple(data)), SearchRun(network_path, MOST_NODES)
+        found = agreeing(lambda: isolated.run(step).result, lambda cost: cost, repeats, show, "evaluations")
+        searches = agreeing(lambda: isolated.run(search).result, lambda nps: 1 / nps, repeats, show, "searches")
     return _timed(statistics.median(found.runs), found, searches, load=load)
 
 
 def _timed(cost: float, found: Agreement[Any], searches: Agreement[int], **parts: Any) -> Timed:
     return Timed(
         round(cost, 1),
-        round(found.spread, 4),
+        _known_spread(found),
         round(statistics.median(searches.runs)),
-        round(searches.spread, 4),
+        _known_spread(searches),
         max(found.spread, searches.spread) <= ALIKE,
         found.made + searches.made,
         **parts,
     )
 
 
-def speed_ratio(net: str, opponent: str, isolated: Isolated) -> SpeedRatio:
+def _known_spread(found: Agreement[Any]) -> float | None:
+    """Return the spread of several runs; None for a single run, which shows none."""
+    return round(found.spread, 4) if len(found.runs) > 1 else None
+
+
+def speed_ratio(network_path: str, opponent: str, isolated: Isolated) -> SpeedRatio:
     """Compare the speeds of two networks' searches, again in more rounds if they do not agree.
 
     Raises as `Isolated.run`."""
     with alone(isolated):
         for rounds in SPEED_ROUNDS:
-            found = isolated.run(SpeedRun(net, opponent, rounds, SPEED_NODES)).result
+            found = isolated.run(SpeedRun(network_path, opponent, rounds, SPEED_NODES)).result
             if found.agrees:
                 break
     return found

@@ -5,6 +5,7 @@ A row is one point: its fields by the names that a reader sees, all of which the
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -226,13 +227,22 @@ def _digits(values: Iterable[Any]) -> Spec:
     return {"axis": {"format": f",.{DIGITS}~r"}} if len(set(values)) == 1 else {}
 
 
+def _log_ticks(values: Sequence[float]) -> list[float]:
+    """Return round numbers from the least to the greatest value, with several in each power of ten."""
+    least, most = min((value for value in values if value > 0), default=1.0), max(values)
+    powers = range(math.floor(math.log10(least)), math.floor(math.log10(max(most, least))) + 1)
+    ticks = [float(f"{digit}e{power}") for power in powers for digit in (1, 1.5, 2, 3, 5, 7)]
+    return [tick for tick in ticks if least <= tick <= most]
+
+
 def _across(rows: Sequence[Row], x: str, log: bool) -> Spec:
     """Return the x axis; whole numbers have no ticks between them."""
     values = [row[x] for row in rows]
     whole = {"axis": {"tickMinStep": 1, "format": ",d"}} if all(isinstance(value, int) for value in values) else {}
     if log:
         scale = {"type": "log", "nice": False, "padding": EDGE}
-        return {"scale": scale, "axis": {"labelOverlap": "greedy", "labelSeparation": 8}}
+        axis = {"values": _log_ticks(values), "labelOverlap": "greedy", "labelSeparation": 8}
+        return {"scale": scale, "axis": axis}
     return {"scale": {"zero": False}, **(whole or _digits(values))}
 
 

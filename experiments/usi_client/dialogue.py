@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+from experiments.language.catalogue import shown
+
 NOTICE_SECONDS = 5.0
 """A longer wait is reported on standard error."""
 QUIT_SECONDS = 2.0
@@ -69,7 +71,7 @@ class Dialogue:
             if waited >= seconds:
                 raise ValueError(f"{self._name}: no {word} within {seconds:.0f} seconds; check that it speaks USI")
             if waited >= NOTICE_SECONDS and not noticed:
-                print(f"waiting for {word} from {self._name}", file=sys.stderr, flush=True)
+                print(shown(f"waiting for {word} from {self._name}"), file=sys.stderr, flush=True)
                 noticed = True
             try:
                 line = self._lines.get(timeout=min(1.0, seconds - waited))

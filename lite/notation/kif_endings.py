@@ -39,6 +39,8 @@ ENDINGS = {
     "千日手": REPETITION,
     "持将棋": DRAWN,
     "引き分け": DRAWN,
+    "引分": DRAWN,
+    "無勝負": DRAWN,
     "最大手数": MOVES_USED_UP,
     "中断": None,
     "封じ手": None,
@@ -63,6 +65,8 @@ _STATED = re.compile(
 """A side and what it does: it wins, or it loses, exceeds its time, breaks a rule or resigns."""
 _RANK = "(?:[初二三四五六七八九十]段|[0-9０-９]級|永世|名人|竜王|棋聖|王位|王座|棋王|王将|叡王|女流|アマ|さん|氏|様)*"
 """Ranks and titles after a player's name."""
+_MARKS = {"▲": "下手", "▼": "下手", "☗": "下手", "△": "上手", "▽": "上手", "☖": "上手"}
+_MARK = re.compile(rf"[{''.join(_MARKS)}](?=\s*(?:の|が|は|勝|負|反則|時間切れ|切れ|投了))")
 _DOES = "の?\\s*(?:勝|負|敗|反則|時間切れ|切れ|入玉|宣言|投了|トライ)|[がは]"
 _NAMED = rf"(^|より|[、。\s])({{names}}){_RANK}\s*(?={_DOES})"
 
@@ -93,7 +97,8 @@ def stated(text: str) -> Statement | None:
 
 
 def with_sides(text: str, names: tuple[str, str]) -> str:
-    """Return a sentence with the names of black and white replaced by 下手 and 上手, for `stated`."""
+    """Return a sentence with the names or signs of black and white replaced by 下手 and 上手, for `stated`."""
+    text = _MARK.sub(lambda match: _MARKS[match[0]], text)
     bare = [re.sub(_RANK + "$", "", name.strip(" 　")) for name in names]
     sides = dict(zip(bare, ("下手", "上手"), strict=True))
     sides = {name: side for name, side in sides.items() if name and not re.fullmatch(_SIDE, name)}

@@ -47,7 +47,7 @@ _NO_KEY = re.compile(r"[*＊#&|]|\+-|手数|変化|まで|[0-9０-９]{1,6}\s")
 _HELD = re.compile(rf"(.)({NUMBER})?")
 """A kind in hand and its number: `歩十一`, or `歩11` as rsshogi writes it."""
 _VARIATION = re.compile(rf"[ 　]*変化[：:]\s*({NUMBER})手?")
-_PLIES = re.compile(rf"[ 　]*手数\s*[＝=]\s*({NUMBER})[手\s]*([▲▼☗△▽☖])?")
+_PLIES = re.compile(rf"[ 　]*手数\s*[＝=：:]\s*({NUMBER})[手\s]*([▲▼☗△▽☖])?")
 """Number of moves before a board diagram, and the side that made the last of them."""
 _BLACK_MARKS = "▲▼☗"
 _ABBREVIATIONS = (("王", "玉"), ("竜", "龍"), ("成銀", "全"), ("成桂", "圭"), ("成香", "杏"))

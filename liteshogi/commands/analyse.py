@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +14,9 @@ from experiments.analyse.chosen import is_game_path, is_japanese
 from experiments.analyse.figures import GameFigures
 from experiments.analyse.result import AnalysedGame, AnalysedGames
 from experiments.language.choose import words_for
+from experiments.language.words import Words
 from liteshogi.commands.arguments import Json, Net
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,17 @@ class Command(Analysing):
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     json: Json = False
 
+    @property
+    def words(self) -> Words:
+        """Return the texts of the reader's language."""
+        return words_for(self.language, any(map(is_japanese, (Path(self.net), *self.games))))
+
     def run(self) -> None:
-        options = self
+        options, words = self, self.words
         if is_game_path(Path(self.net)):
             options = replace(self, net="default", games=(Path(self.net), *self.games))
-        words = words_for(options.language, any(map(is_japanese, options.games)))
         found = analyse_games(options)
-        print(json.dumps(asdict(printed(found)), ensure_ascii=False) if self.json else as_text(found, words))
+        print(json_text(printed(found), readable=True) if self.json else as_text(found, words))
         if found.interrupted:
             raise KeyboardInterrupt
         if found.refused and not (found.games or found.skipped):

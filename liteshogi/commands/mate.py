@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
@@ -14,6 +13,7 @@ from experiments.language.words import Words
 from lite.notation.forms import KI2, KIF, game_format
 from lite.notation.games import read_starts
 from liteshogi.commands.arguments import Json
+from liteshogi.json_output import json_text
 from search.mate.counted import counted_plies
 from search.mate.problems import MateProblem, read_problems
 from search.mate.solver import MateResult, MateSolver, MateStatus
@@ -72,13 +72,17 @@ class Command:
     """Also report the length as tsume shogi counts it, without futile interpositions (無駄合). A drop is futile if the
     checker captures it and the attacker, without using the captured piece, mates as fast as without the drop."""
     language: Language = "auto"
-    """Language of the results: ja, en, or auto. auto is Japanese if the system's locale is Japanese or `file` is a KIF
-    or KI2 file."""
+    """Language of results and errors: ja, en, or auto. auto is Japanese if the system's locale is Japanese or `file` is
+    a KIF or KI2 file."""
     json: Json = False
 
+    @property
+    def words(self) -> Words:
+        """Return the texts of the reader's language."""
+        return words_for(self.language, self.file is not None and game_format(self.file) in (KIF, KI2))
+
     def run(self) -> None:
-        japanese = self.file is not None and game_format(self.file) in (KIF, KI2)
-        words = words_for(self.language, japanese)
+        words = self.words
         solver = MateSolver(self.megabytes) if self.tsume else None
         problems = [MateProblem(sfen, 0) for sfen in self.sfen]
         if self.file is not None:
@@ -99,7 +103,7 @@ class Command:
         summary = summarise(problems, results) if self.file is not None else []
         if self.json:
             solved = tuple(_solved(*one) for one in zip(problems, results, counted, strict=True))
-            print(json.dumps(asdict(Solved(solved, tuple(summary))), default=lambda status: status.value))
+            print(json_text(Solved(solved, tuple(summary))))
         elif summary:
             print(f"\n{summary_as_text(summary)}")
 

@@ -8,6 +8,7 @@ from dataclasses import fields
 
 import pytest
 
+from experiments.drawing.fonts import NOTATION_FONT
 from experiments.language.choose import words_for
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
@@ -61,3 +62,12 @@ def test_japanese_texts_are_japanese() -> None:
 )
 def test_the_language_is_chosen(language, japanese_game, environment, code) -> None:
     assert words_for(language, japanese_game, environment).code == code
+
+
+def test_japanese_texts_can_be_shown_without_a_japanese_font() -> None:
+    """Pages and pictures bring a font with the characters of this program's own texts."""
+    from matplotlib import font_manager
+
+    font = font_manager.get_font(str(NOTATION_FONT))
+    characters = {character for _, text in texts(JAPANESE) for character in text if ord(character) > 0x2E7F}
+    assert not [character for character in sorted(characters) if not font.get_char_index(ord(character))]

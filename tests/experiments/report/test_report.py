@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.report.charts import PNG_WIDTH, draw_png, interval, lines, pareto_front
+from experiments.report.charts import PNG_WIDTH, draw_png, interval, lines, pareto_front, points
 from experiments.report.judgement_section import BOARDS, judgement_section
 from experiments.report.league_section import league_section
 from experiments.report.loop_section import loop_section
@@ -239,3 +239,12 @@ def test_a_damaged_run_is_named_once(match: Path, tmp_path: Path) -> None:
     other = made(tmp_path / "other", replace(MATCH, goal={"players": 5}), ())
     with pytest.raises(ValueError, match=r"^\S*other: cannot be shown \(TypeError.*\); leave it out, or restore its"):
         read_sections(find_runs([match, other]))
+
+
+@pytest.mark.parametrize(("costs", "ticks"), [((43, 194), [50, 70, 100, 150]), ((0.1, 30), [0.1, 30]), ((60, 60), [])])
+def test_a_logarithmic_axis_has_ticks_over_all_of_it(costs: tuple[float, float], ticks: list[float]) -> None:
+    rows = [{"cost": cost, "worth": 1.0, "kind": "one"} for cost in costs]
+    chart = points("title", rows, "cost", "worth", "kind", log=True)
+    found = chart.spec["encoding"]["x"]["axis"]["values"]
+    assert set(ticks) <= set(found)
+    assert all(min(costs) <= tick <= max(costs) for tick in found)

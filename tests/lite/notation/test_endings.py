@@ -106,9 +106,10 @@ SENTENCES = [
     ("先手の入玉宣言勝ち", 1 | DECLARATION),
     ("後手の反則負け", 1),
 ]
+SIGNS = [("△の勝ち", 2), ("☖勝ち", 2), ("▲の時間切れ負け", 2), ("☗の投了", 2), ("▲先手の投了", 2)]
 
 
-@pytest.mark.parametrize(("sentence", "result"), SENTENCES)
+@pytest.mark.parametrize(("sentence", "result"), [*SENTENCES, *SIGNS])
 def test_a_verdict_names_the_winner_or_the_loser(sentence: str, result: int) -> None:
     for before in ("まで2手で", "まで、２手で、", "まで二手にて", "以上、2手で", "以上2手で"):
         for reader, head in ((read_kif, KIF), (read_ki2, KI2)):

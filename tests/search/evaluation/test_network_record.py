@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from search.evaluation.bench import random_games, random_network
+from search.evaluation.evaluation_speed import random_games, random_network
 from search.evaluation.network import EvalNetwork, evaluate_reference
 from search.evaluation.network_file import load_network, save_network
 from search.evaluation.network_record import network_record, order_lanes
@@ -71,3 +73,30 @@ def test_ordered_lanes_gather_zeros() -> None:
     net = load_network(network_file("default"))
     stored, ordered = (zero_groups(one, boards, hands) for one in (net, order_lanes(net)))
     assert ordered > 1.3 * stored > 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_processes_share_the_rows_of_one_file(tmp_path: Path) -> None:
+    (tmp_path / "nn.bin").write_bytes(network_bytes("halfkahm1_32x2_8_32"))
+    path = tmp_path / "net.safetensors"
+    save_network(load_network(tmp_path / "nn.bin"), path)
+    script = """if True:
+        import sys
+        from search.evaluation.network_file import load_network
+        network = load_network(sys.argv[1])
+        kilobytes = {"Rss": 0, "Pss": 0}
+        inside = False
+        for line in open("/proc/self/smaps"):
+            name, *rest = line.split()
+            if "-" in name:
+                inside = line.rstrip().endswith(sys.argv[1])
+            elif inside and name[:-1] in kilobytes:
+                kilobytes[name[:-1]] += int(rest[0])
+        print(network.rows.nbytes // 1024, *kilobytes.values())
+    """
+    mine = load_network(path)
+    assert mine.rows.sum() != 0  # all pages are in memory
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True)
+    rows, resident, proportional = map(int, done.stdout.split())
+    assert resident >= rows > 1000
+    assert proportional <= 0.6 * resident

@@ -23,16 +23,24 @@ STYLE = """
   :root { --ink: #e6e8eb; --faint: #a3abb5; --grid: #3b424a; --page: #15181c; --link: #7fb2ff }
 }
 body { background: var(--page); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; margin: 0 auto;
-  max-width: 60rem; padding: 1rem }
+  max-width: 76rem; padding: 1rem }
 a { color: var(--link) }
 h1, h2 { line-height: 1.2 } h2 { border-top: 1px solid var(--grid); margin-top: 2.5rem; padding-top: 1rem }
-p, figcaption, nav { color: var(--faint) }
+p, figcaption, nav { color: var(--faint) } p { max-width: 60rem }
 figure { break-inside: avoid; margin: 1.5rem 0 } h3 { font-size: 1rem; margin: 0 0 .3rem }
 .chart { width: 100% } .chart svg { height: auto; max-width: 100% }
-.wide { overflow-x: auto } table { border-collapse: collapse; font-size: .82rem; margin: 1rem 0 }
+/* A shade at the right edge shows that a table goes on there. */
+.wide { background: linear-gradient(to left, var(--page) 1rem, transparent 3rem) 100% 0 / 3rem 100% no-repeat local,
+  linear-gradient(to left, var(--grid), transparent) 100% 0 / 1rem 100% no-repeat scroll; overflow-x: auto }
+table { border-collapse: collapse; font-size: .82rem; margin: 1rem 0 }
 th, td { border-bottom: 1px solid var(--grid); padding: .25rem .6rem; text-align: left; vertical-align: top }
 th { font-weight: 600 } td { font-variant-numeric: tabular-nums }
+.wide td:first-child { min-width: 6rem }
 td.short { white-space: nowrap } td.long { min-width: 16rem; overflow-wrap: anywhere }
+@media (max-width: 30rem) {
+  body { padding: .8rem } table { font-size: .74rem } th, td { padding: .2rem .3rem } td.long { min-width: 12rem }
+  .wide td:first-child { max-width: 8.5rem; white-space: normal }
+}
 .boards { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)) }
 .boards figure { margin: 0 } .boards img { background: #ffffff; width: 100% }
 .boards figcaption { font-size: .8rem; overflow-wrap: anywhere }

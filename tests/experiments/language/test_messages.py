@@ -1,0 +1,170 @@
+"""The catalogue of messages: complete for what players meet, of messages that exist, and used by the front door."""
+
+from __future__ import annotations
+
+import ast
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments.games.player import ENDINGS
+from experiments.language.catalogue import japanese_messages, reading, shown, translated
+from experiments.language.english import ENGLISH
+from experiments.language.japanese import JAPANESE
+from liteshogi import __main__ as front_door
+from search.rules.set_up import BOARD_ERRORS
+
+ROOT = Path(__file__).parents[3]
+PLAYERS_FILES = [
+    *sorted((ROOT / "lite/notation").glob("*.py")),
+    *sorted((ROOT / "experiments/league").glob("*.py")),
+    *(
+        ROOT / f"{name}.py"
+        for name in (
+            "search/system/bounds",
+            "search/system/files",
+            "search/system/folder_lock",
+            "search/rules/sfen",
+            "search/rules/play",
+            "search/mate/problems",
+            "search/mate/summary",
+            "search/mate/table",
+            "search/usi/options",
+            "search/evaluation/network_file",
+            "search/evaluation/nnue_file",
+            "search/evaluation/nnue_identification",
+            "search/alphabeta/transposition",
+            "experiments/usi_client/dialogue",
+            "experiments/usi_client/engines",
+            "experiments/arena/process",
+            "experiments/arena/tournament",
+            "experiments/matches/counted_games",
+            "experiments/matches/counted_match",
+            "experiments/matches/named_player",
+            "experiments/matches/pair_kif",
+            "experiments/matches/standing",
+            "experiments/network_kinds/player_command",
+            "experiments/games/openings",
+            "liteshogi/commands/match",
+            "liteshogi/commands/explain",
+        )
+    ),
+]
+"""Files whose errors reach a player through analyse, explain, mate or match."""
+OF_VALUES_ALONE = ("{} is {}", "SFEN {}: {}", "SFEN {text}: {error}")
+"""Messages whose values hold the text, and are translated."""
+RAISING = ("Error", "error", "_disagreement")
+
+
+def template(node: ast.expr) -> str | None:
+    """Return the text of an expression with `{}` for each value; None if it is no text."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)  # type: ignore[misc]
+    return None
+
+
+def raised_messages() -> Iterator[tuple[str, str]]:
+    """Yield (place, message with `{}` for each value) of every error that the players' files raise."""
+    for path in PLAYERS_FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not ast.unparse(node.func).split(".")[-1].endswith(RAISING):
+                continue
+            if ast.unparse(node.func) in ("TypeError", "ImportError") or not node.args:
+                continue
+            if (text := template(node.args[0])) is not None:
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", text
+
+
+def is_japanese(text: str) -> bool:
+    return any(ord(character) > 0x3000 for character in text)
+
+
+def filled(text: str) -> str:
+    """Return a message whose values are numbers."""
+    pieces = text.split("{}")
+    return "".join(piece + str(number) for number, piece in enumerate(pieces))[: -len(str(len(pieces) - 1))]
+
+
+def test_every_error_that_a_player_meets_has_a_japanese_message() -> None:
+    places = list(raised_messages())
+    assert len(places) > 120
+    missing = []
+    for place, text in places:
+        words = [word for word in text.replace("{}", " ").replace("`", " ").split() if len(word) > 1 and word.isalpha()]
+        if text not in OF_VALUES_ALONE and words and not is_japanese(translated(filled(text))):
+            missing.append(f"{place}: {text}")
+    assert not missing, "\n".join(missing)
+
+
+def test_both_languages_fill_every_message() -> None:
+    for english, japanese in japanese_messages().items():
+        assert japanese, english
+        names = [{name for _, name, _, _ in string.Formatter().parse(text) if name} for text in (english, japanese)]
+        assert names[1] <= names[0], english
+        letters = "".join(literal for literal, *_ in string.Formatter().parse(english))
+        if english not in OF_VALUES_ALONE and any(len(word) > 2 and word.isalpha() for word in letters.split()):
+            assert is_japanese(japanese), english
+
+
+@pytest.mark.parametrize("text", [*ENDINGS, *BOARD_ERRORS[1:]])
+def test_named_endings_and_errors_of_boards_are_translated(text: str) -> None:
+    assert is_japanese(translated(text))
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("g.kif: no moves", "g.kif: 指し手がありません"),
+        ("g.kif: 4手目△３三金 is illegal", "g.kif: 4手目△３三金 は指せない手です"),
+        ("g.csa game 2: cannot read the line 'x' (line 12)", "g.csa 第2局: 行を読めません: 'x'（12行目）"),
+        ("/engines/x: there is no such engine", "/engines/x: エンジンがありません"),
+        ("40 of 100 games, Elo +12 +- 30, 0:10 left", "100局中 40局、レート差 +12 ± 30、残り 0:10"),
+        ("default - a :    3 -   0 -   1    75 %  pairs 0, 1", "default - a :    3勝   0分   1敗    75 %  組 0, 1"),
+        ("Elo +519 (+432 to +683)", "レート差 +519（+432 から +683）"),
+        ("Elo +3 to +9", "レート差 +3 から +9"),
+        ("ends of games: mate 3, sennichite 1", "終局: 詰み 3局、千日手 1局"),
+        ("a message of another program", "a message of another program"),
+    ],
+)
+def test_messages_are_translated_with_their_values(message: str, expected: str) -> None:
+    assert translated(message) == expected
+
+
+def test_the_reader_decides_the_language() -> None:
+    assert shown("interrupted") == "interrupted"
+    with reading(JAPANESE):
+        assert shown("interrupted") == "中断しました"
+        with reading(ENGLISH):
+            assert shown("interrupted") == "interrupted"
+    assert shown("interrupted") == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["analyse", "missing.kif"], "missing.kif: ファイルまたはフォルダがありません"),
+        (["analyse", "missing.bin", "missing.kif"], "ファイルまたはフォルダがありません"),
+        (["mate", "x"], "SFEN"),
+        (["mate", "--file", "missing.kif"], "ファイルまたはフォルダがありません"),
+        (["explain", "startpos", "--net", "missing.bin"], "ファイルがありません"),
+        (["match", "default", "missing.bin", "--nodes", "100"], "ネットワークのファイルがありません"),
+        (["match", "default", "missing-engine"], "エンジンがありません"),
+        (["match", "default", "default", "--nodes", "100", "--games", "3"], "偶数"),
+        (["match", "default", "default EvalFile=none.bin", "--nodes", "100"], "ファイルがありません"),
+        (["match", "default", "default USI_Hsh=1", "--nodes", "100"], "USI_Hash ですか"),
+    ],
+)
+def test_the_front_door_complains_in_japanese(arguments, words, monkeypatch, capsys, tmp_path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["liteshogi", *arguments, "--language", "ja"])
+    with pytest.raises(SystemExit) as end:
+        front_door.main()
+    complaint = capsys.readouterr().err
+    assert end.value.code == 1
+    assert complaint.startswith("エラー: ")
+    assert words in complaint
+    assert "`" not in complaint
