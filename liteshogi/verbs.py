@@ -21,6 +21,7 @@ SECTIONS: dict[str, dict[str, Verb]] = {
     "Play": {
         "match": Verb("play a match or a league, and report Elo with its error"),
         "puct": Verb("speak USI with a policy-value network, searched by PUCT"),
+        "floodgate": Verb("play on floodgate or another CSA server"),
         "warmup": Verb("compile the engines ahead for a quick first start"),
     },
     "Look at games and positions": {

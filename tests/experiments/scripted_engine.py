@@ -51,9 +51,15 @@ for line in sys.stdin:
                 sys.exit("Segmentation fault")
             except FileExistsError:
                 pass
-        if behaviour == "slow":
-            time.sleep(0.2)
+        if behaviour in ("slow", "sleep"):
+            time.sleep(0.2 if behaviour == "slow" else 2)
         move = "1a1b" if late and behaviour == "illegal" else moves[(before + played) % 4]
+        if behaviour == "ponder":
+            if "ponder" in words:
+                answer = sys.stdin.readline()
+                if diary:
+                    print(answer, end="", file=open(diary, "a"))
+            move += " ponder " + moves[(before + played + 1) % 4]
         print("info depth 1 score cp 12 pv", move)
         print("bestmove", "resign" if late and behaviour == "resign" else move, flush=True)
     elif words[0] == "quit":
@@ -68,7 +74,8 @@ class Scripted:
     program: Path
 
     def command(self, behaviour: str = "play") -> str:
-        """The command for it to play, or to resign, crash, move illegally, be slow, die, be mute, deaf or broken."""
+        """The command for it to play, or to resign, ponder, crash, move illegally, be slow, sleep, die, be mute, deaf
+        or broken."""
         return f"'{self.program}' '{behaviour}'"
 
 
