@@ -11,8 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from search.evaluation.feature_sets import NO_KING
+from search.evaluation.feature_sets import BONA_END, NO_KING, NO_ROW, feature_set
 from search.evaluation.network import PAIRWISE, EvalNetwork
+from search.evaluation.stacks import HANDS, KING_ZONES, PROGRESS, PROGRESS_STEPS, HandClasses, progress_thresholds
+from search.rules.shogi import HAND_KINDS
 from search.system.files import WholeFile
 
 _TEMPLATE, _KERNELS = (Path(__file__).with_name(name) for name in ("evaluation.h", "kernels.h"))
@@ -68,11 +70,12 @@ def write_header(net: EvalNetwork, network: str, header: Path) -> tuple[int, int
 
     Raises ValueError as `weights_file`, and OSError.
 
-    The weights, little endian: rows, bias, of each layer weight [out][in] and bias, then int16 [2][CODES + 1] rows of
-    codes by perspective (-1: none), u8 [81] buckets of the own king's square in its owner's view.
+    The weights, little endian: rows, bias, of each layer weight [stacks][out][in] and bias [stacks][out], then int16
+    [2][mirrors][CODES + 1] rows of codes by perspective (-1: none), u8 [81] buckets of the own king's square in its
+    owner's view; with king zones u8 [82] the zone of each square; with progress int16 [2][CODES + 1] BonaPieces of
+    codes and int32 [81][1548] the progress table.
     """
     weights = weights_file(header)
-    _require_plain(net)
     content = _weights(net)
     words = {
         "NETWORK": network.encode("unicode_escape").decode(),  # MSVC reads files in the system's encoding
@@ -89,47 +92,72 @@ def write_header(net: EvalNetwork, network: str, header: Path) -> tuple[int, int
     return len(text), len(content)
 
 
-def _require_plain(net: EvalNetwork) -> None:
-    """Raise ValueError for a network with a part that the header's code does not evaluate."""
-    features = net.feature_set
-    parts = {
-        "the pairwise product": net.activation == PAIRWISE,
-        "squares of hidden sums": net.hidden_squares,
-        "a shortcut": net.shortcut,
-        "stacks": net.stacks.count != 1,
-        "shards": net.shards is not None,
-        f"the feature set {features.name}": features.mirrored_codes_to_rows is not None
-        or features.second_rows is not None,
-    }
-    if found := [part for part, there in parts.items() if there]:
-        raise ValueError(f"a C++ header holds no network with {', '.join(found)}; end the output in .bin for an nn.bin")
-
-
 def _weights(net: EvalNetwork) -> bytes:
-    features = net.feature_set
-    arrays = [net.rows.astype(np.int16, copy=False), net.bias]
-    for layer in net.layers:
-        arrays += [layer.weight, layer.bias]
-    arrays += [features.codes_to_rows.astype(np.int16), features.king_bucket[:NO_KING].astype(np.uint8)]
+    rows, codes = _rows_of_codes(net)
+    arrays = [rows, net.bias]
+    for number, layer in enumerate(net.layers):
+        weight = layer.weight
+        if number == 0 and net.shards is not None:
+            weight = weight * net.shards.seen(layer.bias.shape[-1])
+        arrays += [weight, layer.bias]
+    arrays += [codes.astype(np.int16), _king_buckets(net).astype(np.uint8)]
+    if net.stacks.king:
+        arrays.append(KING_ZONES[net.stacks.king].astype(np.uint8))
+    if net.stacks.progress_weight is not None:
+        arrays += [feature_set("half_kp").codes_to_rows.astype(np.int16), net.stacks.progress_weight]
     return b"".join(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes() for array in arrays)
+
+
+def _rows_of_codes(net: EvalNetwork) -> tuple[np.ndarray, np.ndarray]:
+    """Return the table int16, and the row in it of each code: [perspective][mirrors][CODES + 1].
+
+    Where a code has two rows, the table ends with their sums.
+    """
+    features, rows = net.feature_set, net.rows.astype(np.int16, copy=False)
+    codes = features.codes_to_rows.astype(np.int64)
+    if features.second_rows is not None:
+        doubled = features.second_rows != NO_ROW
+        sums = rows[codes[doubled]] + rows[features.second_rows[doubled]]
+        codes = codes.copy()
+        codes[doubled] = len(rows) + np.arange(len(sums))
+        rows = np.concatenate((rows, sums))
+    if features.mirrored_codes_to_rows is None:
+        return rows, codes[:, None]
+    return rows, np.stack((codes, features.mirrored_codes_to_rows), 1)
+
+
+def _king_buckets(net: EvalNetwork) -> np.ndarray:
+    """Return the bucket of each square of the own king; in a mirrored set two for each block of rows."""
+    features = net.feature_set
+    buckets = features.king_bucket
+    if features.mirrored_codes_to_rows is not None:
+        buckets = 2 * buckets + features.mirrored
+    return buckets[:NO_KING]
 
 
 def _constants(net: EvalNetwork, content: bytes) -> str:
     features = net.feature_set
-    buckets = int(features.king_bucket.max()) + 1
+    rows = len(_rows_of_codes(net)[0])
+    mirrors = 1 if features.mirrored_codes_to_rows is None else 2
+    buckets = int(_king_buckets(net).max()) + 1
     check, missing = (-1 if row is None else row for row in (features.check_row, features.missing_row))
-    sizes = ", ".join(str(len(layer.bias)) for layer in net.layers)
+    sizes = ", ".join(str(layer.bias.shape[-1]) for layer in net.layers)
     shifts = ", ".join(str(layer.shift) for layer in net.layers)
     lines = [
-        f"inline constexpr int ROWS = {features.rows}, WIDTH = {net.width}, PERSPECTIVES = {net.perspectives};  "
+        f"inline constexpr int ROWS = {rows}, WIDTH = {net.width}, PERSPECTIVES = {net.perspectives};  "
         f"// of {features.name}",
-        f"inline constexpr int KING_BUCKETS = {buckets}, KING_STRIDE = {features.king_stride};",
+        f"inline constexpr int KING_BUCKETS = {buckets}, KING_STRIDE = {features.king_stride}, MIRRORS = {mirrors};",
         f"inline constexpr int CHECK_ROW = {check}, MISSING_ROW = {missing};  // -1: there is none",
         f"inline constexpr int VIEW_INPUTS = {net.view_inputs}, SQUARE_OFFSET = {net.square_offset};  "
         "// of a perspective; -1: no squares",
+        f"inline constexpr bool PAIRWISE = {_word(net.activation == PAIRWISE)}, DOUBLED = {_word(net.sum_bits == 15)};"
+        "  // products of two halves; sums of 15 bits",
         f"inline constexpr int INPUT_SHIFT = {net.input_shift}, LAYERS = {len(net.layers)};",
+        f"inline constexpr bool HIDDEN_SQUARES = {_word(net.hidden_squares)}, SHORTCUT = {_word(net.shortcut)};"
+        "  // of the first hidden layer",
         f"inline constexpr int SIZES[LAYERS] = {{{sizes}}}, SHIFTS[LAYERS] = {{{shifts}}};",
         f"inline constexpr int OUTPUTS = {len(net.outputs)}, BUCKETS = {net.buckets};  // by men in hand",
+        *_stack_constants(net),
         f"inline constexpr std::int64_t OUTPUT_DIVISOR = {net.output_divisor}, "
         f"CENTIPAWNS_PER_OUTPUT = {net.centipawns_per_output};  // 24 bits after the point",
         f"inline constexpr double LOGIT_PER_OUTPUT = {float(net.logit_per_output)!r};  // of the divided output",
@@ -137,3 +165,25 @@ def _constants(net: EvalNetwork, content: bytes) -> str:
         f"inline constexpr std::uint32_t FILE_CHECKSUM = 0x{zlib.crc32(content):08X};",
     ]
     return "\n".join(lines)
+
+
+def _stack_constants(net: EvalNetwork) -> list[str]:
+    """Return the constants of the index that chooses one copy of the layers: hands, king zones, progress."""
+    stacks, nothing = net.stacks, (0,) * HAND_KINDS
+    hands = HANDS[stacks.hand] if stacks.hand else HandClasses(1, nothing)
+    zones = int(KING_ZONES[stacks.king].max()) + 1 if stacks.king else 1
+    parts = PROGRESS.get(stacks.progress, 1)
+    steps = -(-np.arange(1, parts) * PROGRESS_STEPS // parts)  # a part's first step
+    limits = ", ".join(map(str, [*progress_thresholds()[steps - 1].tolist(), "INT64_MAX"]))
+    bits, weights = (", ".join(map(str, numbers)) for numbers in (hands.bits, hands.weights))
+    return [
+        f"inline constexpr std::size_t STACKS = {stacks.count};  // copies of all layers",
+        f"inline constexpr int HAND_CLASSES = {hands.classes}, KING_ZONES = {zones}, PROGRESS_PARTS = {parts};",
+        f"inline constexpr int HAND_BITS[] = {{{bits}}}, HAND_WEIGHTS[] = {{{weights}}};  // by kind",
+        f"inline constexpr std::int64_t PROGRESS_BIAS = {stacks.progress_bias}, PROGRESS_LIMITS[] = {{{limits}}};",
+        f"inline constexpr int BONA_PIECES = {BONA_END};",
+    ]
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"

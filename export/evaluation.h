@@ -126,7 +126,11 @@ inline void sum_rows(std::int16_t* target, const std::int16_t* source, const Row
 // The network
 
 constexpr int padded(int count) { return (count + OUTPUT_BLOCK - 1) / OUTPUT_BLOCK * OUTPUT_BLOCK; }
-constexpr int true_inputs(int layer) { return layer == 0 ? VIEW_INPUTS * PERSPECTIVES : SIZES[layer - 1]; }
+inline constexpr int HIDDEN_SUMS = SIZES[0] - (SHORTCUT ? 1 : 0);  // of the first layer that the next layer reads
+constexpr int true_inputs(int layer) {
+    if (layer == 0) return VIEW_INPUTS * PERSPECTIVES;
+    return layer == 1 ? HIDDEN_SUMS * (HIDDEN_SQUARES ? 2 : 1) : SIZES[layer - 1];
+}
 constexpr int weight_place(int layer) {
     return layer == 0 ? 0 : weight_place(layer - 1) + padded(true_inputs(layer - 1)) * padded(SIZES[layer - 1]);
 }
@@ -175,6 +179,8 @@ class Network {
         for (int layer = 0; layer < LAYERS; ++layer) next = take_layer(next, layer);
         take(next, parts_->row_of_code);
         take(next, parts_->king_bucket);
+        if constexpr (KING_ZONES > 1) take(next, parts_->king_zone);
+        if constexpr (PROGRESS_PARTS > 1) take(next, parts_->bona_piece), take(next, parts_->progress);
         return {};
     }
 
@@ -184,8 +190,8 @@ class Network {
 
     // First number of a row; null if the code has none in this perspective.
     const std::int16_t* row_of(int perspective, int code, int bucket) const {
-        const int row = parts_->row_of_code[perspective][code];
-        return row < 0 ? nullptr : row_at(row + bucket * KING_STRIDE);
+        const int row = parts_->row_of_code[perspective][bucket % MIRRORS][code];
+        return row < 0 ? nullptr : row_at(row + bucket / MIRRORS * KING_STRIDE);
     }
     const std::int16_t* row_at(std::ptrdiff_t row) const { return parts_->rows + row * WIDTH; }
 
@@ -194,22 +200,44 @@ class Network {
         return parts_->king_bucket[perspective == 0 ? square : SQUARES - 1 - square];
     }
 
-    // Of the bucket that `men_in_hand` says, a side's pawns beyond the eighth not counted.
-    Outputs forward(const std::int16_t* mover, const std::int16_t* other, bool in_check, int men_in_hand) const {
+    // Zone of a king on a square as black sees it; SQUARES is no king.
+    int king_zone(int colour, int square) const {
+        return parts_->king_zone[colour == 0 || square == SQUARES ? square : SQUARES - 1 - square];
+    }
+
+    // What a code adds to the progress, with the kings on squares as black sees them.
+    std::int64_t progress_of_code(int code, int black_king, int white_king) const {
+        const int piece = parts_->bona_piece[0][code];
+        return piece < 0 ? 0 : progress_of(piece, parts_->bona_piece[1][code], black_king, white_king);
+    }
+    std::int64_t progress_of(int black_piece, int white_piece, int black_king, int white_king) const {
+        const int white = white_king == SQUARES ? 0 : SQUARES - 1 - white_king;
+        return std::int64_t{parts_->progress[black_king % SQUARES][black_piece]} + parts_->progress[white][white_piece];
+    }
+
+    // The outputs of a stack, in the bucket that `men_in_hand` selects: pieces in both hands, of each side's pawns at
+    // most eight.
+    Outputs forward(const std::int16_t* mover, const std::int16_t* other, bool in_check, int men_in_hand,
+                    int stack) const {
         alignas(64) std::uint8_t inputs[VIEW_INPUTS * PERSPECTIVES];
         activate(mover, CHECK_ROW >= 0 && in_check ? row_at(CHECK_ROW) : parts_->zeros, inputs);
         if constexpr (PERSPECTIVES == 2) activate(other, parts_->zeros, inputs + VIEW_INPUTS);
-        return layers<0>(inputs, OUTPUTS * (std::min)(men_in_hand * BUCKETS / 20, BUCKETS - 1));
+        const int first_output = OUTPUTS * (std::min)(men_in_hand * BUCKETS / 20, BUCKETS - 1);
+        return layers<0>(inputs, first_output, static_cast<std::size_t>(stack), 0);
     }
 
   private:
     struct Parts {
         alignas(64) std::int16_t rows[static_cast<std::size_t>(ROWS) * WIDTH];
         alignas(64) std::int16_t bias[WIDTH], zeros[WIDTH] = {};
-        alignas(64) std::int8_t weights[weight_place(LAYERS)] = {};  // by layer [inputs / 4][outputs][4], padded with 0
-        alignas(64) std::int32_t biases[bias_place(LAYERS)];
-        std::int16_t row_of_code[2][CODES + 1];
+        // By stack and layer [inputs / 4][outputs][4], padded with 0.
+        alignas(64) std::int8_t weights[STACKS * std::size_t{weight_place(LAYERS)}] = {};
+        alignas(64) std::int32_t biases[STACKS * std::size_t{bias_place(LAYERS)}];
+        std::int16_t row_of_code[2][MIRRORS][CODES + 1];
         std::uint8_t king_bucket[SQUARES];
+        std::uint8_t king_zone[SQUARES + 1];  // what the network has no use for stays empty
+        std::int16_t bona_piece[2][CODES + 1];
+        std::int32_t progress[PROGRESS_PARTS > 1 ? SQUARES : 1][BONA_PIECES];
     };
 
     // CRC-32 as zlib has it.
@@ -232,34 +260,50 @@ class Network {
 
     const unsigned char* take_layer(const unsigned char* next, int layer) {
         const int outputs = SIZES[layer], inputs = true_inputs(layer), stride = 4 * padded(outputs);
-        for (int output = 0; output < outputs; ++output)
-            for (int input = 0; input < inputs; ++input)
-                parts_->weights[weight_place(layer) + input / 4 * stride + 4 * output + input % 4] =
-                    static_cast<std::int8_t>(*next++);
+        for (std::size_t stack = 0; stack < STACKS; ++stack) {
+            std::int8_t* weights = parts_->weights + stack * std::size_t{weight_place(LAYERS)} + weight_place(layer);
+            for (int output = 0; output < outputs; ++output)
+                for (int input = 0; input < inputs; ++input)
+                    weights[input / 4 * stride + 4 * output + input % 4] = static_cast<std::int8_t>(*next++);
+        }
         const std::size_t bias_bytes = sizeof(std::int32_t) * static_cast<std::size_t>(outputs);
-        std::memcpy(parts_->biases + bias_place(layer), next, bias_bytes);
-        return next + bias_bytes;
+        for (std::size_t stack = 0; stack < STACKS; ++stack, next += bias_bytes)
+            std::memcpy(parts_->biases + stack * std::size_t{bias_place(LAYERS)} + bias_place(layer), next, bias_bytes);
+        return next;
     }
 
     static void activate(const std::int16_t* sums, const std::int16_t* extra, std::uint8_t* target) {
+        if constexpr (PAIRWISE) {
+            alignas(64) std::uint8_t clipped[WIDTH];
+            clip(sums, extra, clipped);
+            for (int i = 0; i < WIDTH / 2; ++i)
+                target[i] = static_cast<std::uint8_t>(clipped[i] * clipped[WIDTH / 2 + i] >> 7);
+        } else {
+            clip(sums, extra, target);
+            if constexpr (SQUARE_OFFSET >= 0)
+                for (int i = 0; i < WIDTH; ++i)
+                    target[SQUARE_OFFSET + i] = static_cast<std::uint8_t>((target[i] * target[i] + 64) >> 7);
+        }
+    }
+
+    static void clip(const std::int16_t* sums, const std::int16_t* extra, std::uint8_t* target) {
         unroll<WIDTH / LANES>([&](auto i) {
             Lanes lanes;
             lanes.load(sums + LANES * i);
             lanes.add(extra + LANES * i);
-            lanes.template activate<INPUT_SHIFT>(target + LANES * i);
+            if constexpr (DOUBLED) lanes.add(sums + LANES * i), lanes.add(extra + LANES * i);
+            lanes.template activate<INPUT_SHIFT + (DOUBLED ? 1 : 0)>(target + LANES * i);
         });
-        if constexpr (SQUARE_OFFSET >= 0)
-            for (int i = 0; i < WIDTH; ++i)
-                target[SQUARE_OFFSET + i] = static_cast<std::uint8_t>((target[i] * target[i] + 64) >> 7);
     }
 
     // COUNT x 16 outputs of a layer, from block `first` on. GROUPS and CHAINS are parameters because MSVC without
     // /Zc:lambda takes a function's own constants for variables in a lambda.
     template <int LAYER, int COUNT, int GROUPS = padded(true_inputs(LAYER)) / 4, int CHAINS = chains_of(COUNT, GROUPS)>
-    void sum_blocks(Block* sums, const std::uint8_t* inputs, int first) const {
+    void sum_blocks(Block* sums, const std::uint8_t* inputs, int first, std::size_t stack) const {
         const int stride = 4 * padded(SIZES[LAYER]);
-        const std::int8_t* weights = parts_->weights + weight_place(LAYER) + 4 * OUTPUT_BLOCK * first;
-        const std::int32_t* biases = parts_->biases + bias_place(LAYER) + OUTPUT_BLOCK * first;
+        const std::int8_t* weights = parts_->weights + stack * std::size_t{weight_place(LAYERS)};
+        const std::int32_t* biases = parts_->biases + stack * std::size_t{bias_place(LAYERS)};
+        weights += weight_place(LAYER) + 4 * OUTPUT_BLOCK * first, biases += bias_place(LAYER) + OUTPUT_BLOCK * first;
         Block chains[std::size_t{CHAINS}][std::size_t{COUNT}];
         unroll<COUNT>([&](auto block) { chains[0][block].load(biases + OUTPUT_BLOCK * block); });
         for (int group = 0; group < GROUPS; group += CHAINS)
@@ -276,28 +320,56 @@ class Network {
     }
 
     template <int LAYER, int COUNT>
-    void activate_blocks(std::uint8_t* target, const std::uint8_t* inputs, int first) const {
+    void activate_blocks(std::uint8_t* target, const std::uint8_t* inputs, int first, std::size_t stack) const {
         Block sums[std::size_t{COUNT}];
-        sum_blocks<LAYER, COUNT>(sums, inputs, first);
+        sum_blocks<LAYER, COUNT>(sums, inputs, first, stack);
         unroll<COUNT>([&](auto i) { sums[i].template activate<SHIFTS[LAYER]>(target + OUTPUT_BLOCK * (first + i)); });
     }
 
+    // The first hidden layer of a network with squares or a shortcut: writes its activations, returns the shortcut's sum.
+    template <int COUNT>
+    std::int32_t square_and_clip(std::uint8_t* target, const std::uint8_t* inputs, std::size_t stack) const {
+        alignas(64) std::int32_t sums[std::size_t{COUNT * OUTPUT_BLOCK}];
+        for (int first = 0; first < COUNT; ++first) {
+            Block block[1];
+            sum_blocks<0, 1>(block, inputs, first, stack);
+            block[0].store(sums + OUTPUT_BLOCK * first);
+        }
+        if constexpr (HIDDEN_SQUARES)
+            for (int i = 0; i < HIDDEN_SUMS; ++i) {
+                const std::int64_t square = std::int64_t{sums[i]} * sums[i] >> (2 * SHIFTS[0] + 7);
+                *target++ = static_cast<std::uint8_t>(std::min<std::int64_t>(square, ACTIVATION_LIMIT));
+            }
+        for (int i = 0; i < HIDDEN_SUMS; ++i)
+            target[i] = static_cast<std::uint8_t>(std::clamp(sums[i] >> SHIFTS[0], 0, ACTIVATION_LIMIT));
+        return SHORTCUT ? sums[HIDDEN_SUMS] : 0;
+    }
+
     template <int LAYER>
-    Outputs layers(const std::uint8_t* inputs, int first_output) const {
+    Outputs layers(const std::uint8_t* inputs, int first_output, std::size_t stack, std::int32_t shortcut) const {
         if constexpr (LAYER == LAYERS - 1) {
             Block sums[1];
-            sum_blocks<LAYER, 1>(sums, inputs, 0);
+            sum_blocks<LAYER, 1>(sums, inputs, 0, stack);
             alignas(64) std::int32_t stored[OUTPUT_BLOCK];
             sums[0].store(stored);
             Outputs found;
             std::copy_n(stored + first_output, found.size(), found.begin());
+            const std::uint32_t value = static_cast<std::uint32_t>(found[0]) + static_cast<std::uint32_t>(shortcut);
+            found[0] = static_cast<std::int32_t>(value);  // unsigned numbers wrap
             return found;
         } else {
             constexpr int COUNT = padded(SIZES[LAYER]) / OUTPUT_BLOCK;
-            alignas(64) std::uint8_t target[std::size_t{COUNT * OUTPUT_BLOCK}];
-            for (int first = 0; first + 2 <= COUNT; first += 2) activate_blocks<LAYER, 2>(target, inputs, first);
-            if constexpr (COUNT % 2 != 0) activate_blocks<LAYER, 1>(target, inputs, COUNT - 1);
-            return layers<LAYER + 1>(target, first_output);
+            if constexpr (LAYER == 0 && (HIDDEN_SQUARES || SHORTCUT)) {
+                alignas(64) std::uint8_t target[std::size_t{padded(true_inputs(1))}] = {};
+                const std::int32_t direct = square_and_clip<COUNT>(target, inputs, stack);
+                return layers<1>(target, first_output, stack, direct);
+            } else {
+                alignas(64) std::uint8_t target[std::size_t{COUNT * OUTPUT_BLOCK}];
+                for (int first = 0; first + 2 <= COUNT; first += 2)
+                    activate_blocks<LAYER, 2>(target, inputs, first, stack);
+                if constexpr (COUNT % 2 != 0) activate_blocks<LAYER, 1>(target, inputs, COUNT - 1, stack);
+                return layers<LAYER + 1>(target, first_output, stack, shortcut);
+            }
         }
     }
 
@@ -319,12 +391,13 @@ class Accumulator {
         int men = 0;
         top_ = plies_.data();
         top_->bucket[0] = top_->bucket[1] = 0;
+        top_->king[0] = top_->king[1] = SQUARES;
         for (int square = 0; square < SQUARES; ++square) {
             const int piece = placement.board[square];
             if (piece >= EMPTY) continue;
             toggle(on_board(0, piece, square));
             if (piece % KINDS == KING)
-                top_->bucket[piece / KINDS] = bucket_of(piece / KINDS, square);
+                place_king(piece / KINDS, square);
             else
                 ++men;
         }
@@ -345,10 +418,11 @@ class Accumulator {
         top_->change = change;
         top_->known[0] = top_->known[1] = false;
         top_->bucket[0] = before.bucket[0], top_->bucket[1] = before.bucket[1];
-        if constexpr (KING_STRIDE > 0)
+        top_->king[0] = before.king[0], top_->king[1] = before.king[1];
+        if constexpr (KING_STRIDE > 0 || KING_ZONES > 1 || PROGRESS_PARTS > 1)
             for (int colour = 0; colour < 2; ++colour) {
                 const int square = change.added[0] - on_board(colour, KING, 0);
-                if (square >= 0 && square < SQUARES) top_->bucket[colour] = bucket_of(colour, square);
+                if (square >= 0 && square < SQUARES) place_king(colour, square);
             }
         toggle(change);
     }
@@ -364,7 +438,8 @@ class Accumulator {
         assert(top_ != nullptr);
         update(mover);
         if constexpr (PERSPECTIVES == 2) update(1 - mover);
-        return network_.forward(top_->sums[mover], top_->sums[1 - mover], in_check, BUCKETS > 1 ? men_in_hand() : 0);
+        const int men = BUCKETS > 1 ? men_in_hand() : 0;
+        return network_.forward(top_->sums[mover], top_->sums[1 - mover], in_check, men, stack(mover));
     }
 
   private:
@@ -375,6 +450,7 @@ class Accumulator {
         alignas(64) std::int16_t sums[2][WIDTH];
         Change change;
         std::uint8_t bucket[2];  // of each colour's king
+        std::uint8_t king[2];    // its square; SQUARES if there is none
         bool known[2];           // whether the sums of a perspective have been made
     };
 
@@ -392,8 +468,43 @@ class Accumulator {
         return men;
     }
 
-    std::uint8_t bucket_of(int colour, int square) const {
-        return static_cast<std::uint8_t>(network_.king_bucket(colour, square));
+    // Index of the layers' copy for the position.
+    int stack(int mover) const {
+        int found = 0;
+        if constexpr (HAND_CLASSES > 1) found = HAND_CLASSES * hand_class(mover) + hand_class(1 - mover);
+        if constexpr (KING_ZONES > 1)
+            for (const int colour : {mover, 1 - mover})
+                found = found * KING_ZONES + network_.king_zone(colour, top_->king[colour]);
+        if constexpr (PROGRESS_PARTS > 1) found = found * PROGRESS_PARTS + progress();
+        return found;
+    }
+
+    int hand_class(int colour) const {
+        int bits = 0, points = 0;
+        for (int kind = 0; kind < HAND_KINDS; ++kind) {
+            int held = 0;
+            while (held < MOST_IN_HAND[kind] && holds(in_hand(colour, kind, held + 1))) ++held;
+            if (held > 0) bits |= HAND_BITS[kind];
+            points += held * HAND_WEIGHTS[kind];
+        }
+        return bits + (std::min)(7, (points + 3) / 4);
+    }
+
+    // Part of a logistic regression's range over all pieces: its limits are those of the sum.
+    int progress() const {
+        const int black = top_->king[0], white = top_->king[1];
+        std::int64_t total = PROGRESS_BIAS + missing_ * network_.progress_of(0, 0, black, white);
+        for (int word = 0; word < WORDS; ++word)
+            for (std::uint64_t held = codes_[word]; held != 0; held &= held - 1)
+                total += network_.progress_of_code(64 * word + lowest(held), black, white);
+        int part = 0;
+        while (PROGRESS_LIMITS[part] <= total) ++part;
+        return part;
+    }
+
+    void place_king(int colour, int square) {
+        top_->bucket[colour] = static_cast<std::uint8_t>(network_.king_bucket(colour, square));
+        top_->king[colour] = static_cast<std::uint8_t>(square);
     }
 
     bool holds(int code) const { return codes_[code / 64] >> code % 64 & 1; }
@@ -410,7 +521,8 @@ class Accumulator {
             RowList added, removed;
             if constexpr (MISSING_ROW >= 0)
                 for (; added.count < missing; ++added.count)
-                    added.row[added.count] = network_.row_at(MISSING_ROW + entry % KING_BUCKETS * KING_STRIDE);
+                    added.row[added.count] =
+                        network_.row_at(MISSING_ROW + entry % KING_BUCKETS / MIRRORS * KING_STRIDE);
             Kept& kept = kept_.data()[entry];
             sum_rows(kept.sums, network_.bias(), added, removed);
             std::memset(kept.codes, 0, sizeof kept.codes);

@@ -93,10 +93,10 @@ def fold_file(
     sample = read_sample(data, max(positions, CHECKED))
     folded, error = fold_checked(model, sample)
     priced = sample.part(0, positions)
-    scale = float(training.get("cp_per_logit", CP_PER_LOGIT)) if cp_per_logit is None else cp_per_logit
-    provenance = {"network": model.config, "training": training, "program": {"liteshogi": release()}}
+    scale = training.cp_per_logit or CP_PER_LOGIT if cp_per_logit is None else cp_per_logit
+    provenance = {"network": model.config, "training": training.provenance, "program": {"liteshogi": release()}}
     if folded.feature_set.name in YANEURAOU_NAMES:
-        net = quantise_nnue(folded, scale, json_safe(provenance))
+        net = quantise_nnue(folded, scale, json_safe(provenance), priced)
     else:
         net = quantise(folded, priced, scale, json_safe(provenance))
     report = describe(folded, net, priced, error)
@@ -132,7 +132,7 @@ def describe(folded: FoldedNetwork, net: EvalNetwork, sample: Sample, error: flo
         largest_sum=largest_scales(folded)[1],
         input_shift=net.input_shift,
         shifts=tuple(layer.shift for layer in net.layers[:-1]),
-        shape=(net.feature_set.rows, net.perspectives * net.width, *(len(layer.bias) for layer in net.layers)),
+        shape=(net.feature_set.rows, net.perspectives * net.width, *(layer.bias.shape[-1] for layer in net.layers)),
         cp_per_logit=net.cp_per_logit,
         bytes=net.rows.nbytes + sum(layer.weight.nbytes + layer.bias.nbytes for layer in net.layers),
     )

@@ -18,8 +18,10 @@ from safetensors.numpy import save
 
 from export.positions import Sample
 from lite.networks.activation import ACTIVATIONS, Activation
+from lite.networks.layer_stacks import SQUARE_GAIN
 from search.evaluation.feature_sets import HAND_SLOT_COUNT, HAND_SLOT_KIND, NO_ROW, FeatureSet
 from search.evaluation.output_buckets import bucket_of_hands
+from search.evaluation.stacks import NO_STACKS, Stacks
 from search.rules.shogi import GOLD, HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, PIECES_IN_BOX, PROMOTION, SQUARES
 from search.system.files import write_atomically
 from search.system.metadata import sort_header
@@ -38,12 +40,19 @@ class FoldedNetwork:
     bias: np.ndarray
     """f8 [N]."""
     layers: tuple[tuple[np.ndarray, np.ndarray], ...]
-    """(weight f8 [out, in], bias f8 [out]) of each layer, output last; between layers ReLU up to `limit`."""
+    """(weight f8 [out, in], bias f8 [out]) of each layer, output last; between layers ReLU up to `limit`. With several
+    stacks both have one more dimension in front."""
     perspectives: int
     activation: str = "relu"
     """Activation of the sums, by its name in `ACTIVATIONS`."""
     buckets: int = 1
     """Number of output layers; the number of pieces in hand selects one."""
+    hidden_squares: bool = False
+    """Whether the first hidden layer passes on its squared sums, times SQUARE_GAIN, and then the clipped sums."""
+    shortcut: bool = False
+    """Whether the last sum of the first hidden layer is added to the value and is no input of the next layer."""
+    stacks: Stacks = NO_STACKS
+    """The index that selects one copy of all layers; with several stacks, the layers have a dimension in front."""
 
     @property
     def activates(self) -> Activation:
@@ -56,26 +65,48 @@ class FoldedNetwork:
         return self.activates.ceiling
 
     def activations(self, sample: Sample) -> list[np.ndarray]:
-        """Return each layer's inputs f8 (B, in), then the outputs (B, outputs) of each position's bucket."""
-        inputs = []
-        for sums in np.split(self._sums(sample), self.perspectives, 1):
-            cut = np.clip(sums, 0, self.limit)
-            inputs += [cut] * self.activates.clipped + [cut * cut] * self.activates.squared
-        return self.activations_from(np.concatenate(inputs, 1), self.buckets_of(sample))
+        """Return each layer's inputs f8 (B, in), then the outputs (B, outputs) of each position's stack or bucket."""
+        return self.activations_of(self.clipped_sums(sample), sample)
 
-    def buckets_of(self, sample: Sample) -> np.ndarray:
-        """Return the output bucket of each position, int64 (B,)."""
+    def activations_of(self, clipped: np.ndarray, sample: Sample) -> list[np.ndarray]:
+        """Return `activations` from the `clipped_sums` of the sample."""
+        activated = [self._activated(cut) for cut in np.split(clipped, self.perspectives, 1)]
+        return self.activations_from(np.concatenate(activated, 1), self.selected(sample))
+
+    def clipped_sums(self, sample: Sample) -> np.ndarray:
+        """Return the clipped sums of all perspectives side by side, f8 (B, perspectives * N)."""
+        return np.clip(self._sums(sample), 0, self.limit)
+
+    def _activated(self, cut: np.ndarray) -> np.ndarray:
+        """Return a perspective's inputs of the first layer from its clipped sums (B, N)."""
+        if self.activates.pairwise:
+            first, second = np.split(cut, 2, 1)
+            return np.asarray(first * second)
+        return np.concatenate([cut] * self.activates.clipped + [cut * cut] * self.activates.squared, 1)
+
+    def selected(self, sample: Sample) -> np.ndarray:
+        """Return the stack of each position, or its output bucket if there is one stack; int64 (B,)."""
+        if self.stacks.count > 1:
+            return self.stacks.index(sample.pieces, sample.hands)
         found: np.ndarray = bucket_of_hands(sample.hands.astype(np.int64), self.buckets)
         return found
 
-    def activations_from(self, first: np.ndarray, bucket: np.ndarray) -> list[np.ndarray]:
-        """Return `activations` from the first layer's inputs f8 (B, in) and the buckets (B,)."""
-        found = [first]
-        for weight, bias in self.layers[:-1]:
-            found.append(np.clip(found[-1] @ weight.T + bias, 0, self.limit))
-        weight, bias = self.layers[-1]
-        outputs = (found[-1] @ weight.T + bias).reshape(len(first), self.buckets, -1)
-        return [*found, outputs[np.arange(len(first)), bucket]]
+    def activations_from(self, first: np.ndarray, selected: np.ndarray) -> list[np.ndarray]:
+        """Return `activations` from the first layer's inputs f8 (B, in) and the `selected` stacks or buckets (B,)."""
+        found, direct = [first], np.zeros((len(first), 1))
+        for number, layer in enumerate(self.layers[:-1]):
+            sums = _linear(layer, found[-1], selected)
+            if number == 0 and self.shortcut:
+                sums, direct = sums[:, :-1], sums[:, -1:]
+            cut = np.clip(sums, 0, self.limit)
+            if number == 0 and self.hidden_squares:
+                cut = np.concatenate((np.minimum(SQUARE_GAIN * sums * sums, self.limit), cut), 1)
+            found.append(cut)
+        outputs = _linear(self.layers[-1], found[-1], selected).reshape(len(first), self.buckets, -1)
+        bucket = selected if self.stacks.count == 1 else np.zeros_like(selected)
+        outputs = outputs[np.arange(len(first)), bucket]
+        outputs[:, :1] += direct
+        return [*found, outputs]
 
     def outputs(self, sample: Sample) -> np.ndarray:
         """Return outputs f8 (B, outputs): the logit of the mover's win, and of a draw if there is that output."""
@@ -106,13 +137,19 @@ class FoldedNetwork:
         return np.maximum(self._highest(1.0), self._highest(-1.0))
 
     def _highest(self, sign: float) -> np.ndarray:
-        """Return an upper bound f8 [N] of sign * sum over every bucket of the own king."""
+        """Return an upper bound f8 [N] of sign * sum over every bucket of the own king.
+
+        A mirrored set has the same rows for a king on the other wing, on mirrored squares: the bound is the same.
+        """
         features = self.feature_set
         highest = np.full(len(self.bias), -np.inf)
         for bucket in np.unique(features.king_bucket[:SQUARES]):
             offset = int(bucket) * features.king_stride
             rows = features.codes_to_rows[0][:-1].astype(np.int64)
             value = sign * np.where((rows == NO_ROW)[:, None], 0.0, self.rows[rows + offset])
+            if features.second_rows is not None:
+                second = features.second_rows[0][:-1].astype(np.int64)
+                value += sign * np.where((second == NO_ROW)[:, None], 0.0, self.rows[second])
             board = value[:HAND_CODES].reshape(2, KINDS, SQUARES, -1)
             hand = value[HAND_CODES:].reshape(2, HAND_SLOTS, -1)
             total = sign * self.bias
@@ -143,6 +180,17 @@ class FoldedNetwork:
         write_atomically(path, sort_header(save(content, header)))
 
 
+def _linear(layer: tuple[np.ndarray, np.ndarray], x: np.ndarray, stack: np.ndarray) -> np.ndarray:
+    """Return a layer's sums f8 (B, out) from its inputs (B, in), each by the position's stack if there are several."""
+    weight, bias = layer
+    if weight.ndim == 2:
+        return np.asarray(x @ weight.T + bias)
+    sums = np.empty((len(x), bias.shape[1]))
+    for one in np.unique(stack):
+        sums[stack == one] = x[stack == one] @ weight[one].T + bias[one]
+    return sums
+
+
 def fold(model: Any) -> FoldedNetwork:
     """Return the folded form of a `ValueNetwork`. Raises ValueError if it cannot be folded."""
     if model.activation not in ACTIVATIONS:
@@ -156,7 +204,18 @@ def fold(model: Any) -> FoldedNetwork:
     for array in (rows, bias, *(part for layer in layers for part in layer)):
         if not np.isfinite(array).all():
             raise ValueError("the network holds numbers that are not finite: its training went wrong")
-    return FoldedNetwork(features, rows, bias, layers, int(model.perspectives), model.activation, model.buckets)
+    return FoldedNetwork(
+        features,
+        rows,
+        bias,
+        layers,
+        int(model.perspectives),
+        model.activation,
+        model.buckets,
+        model.hidden_squares,
+        model.shortcut,
+        model.stacks,
+    )
 
 
 def module_outputs(model: Any, sample: Sample) -> np.ndarray:

@@ -28,7 +28,9 @@ def export_onnx(model: Any, path: Path, sample: Sample) -> float:
     Raises ValueError, and leaves no file, if the exporter is not installed or the file differs by more than TOLERANCE.
     """
     if not model.listed:
-        raise ValueError(f"ONNX export needs the feature set piece_square, not {model.feature_set.name}")
+        tokens = ", ".join(model.stacks.tokens)
+        part = f"stacks by {tokens}" if tokens else f"the feature set {model.feature_set.name}"
+        raise ValueError(f"ONNX export writes no network with {part}: the inputs x1 and x2 do not hold what it needs")
     checked = sample.part(0, CHECKED)
     inputs = dict(zip(INPUTS, listed_inputs(checked.pieces, checked.hands, checked.in_check), strict=True))
     return write_onnx(copy.deepcopy(model).float().eval(), path, inputs, (OUTPUT,), TOLERANCE)

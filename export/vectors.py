@@ -6,8 +6,8 @@ docs/how/network_file.md describes the file. Those of the shipped networks are i
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +42,24 @@ POSITIONS = (
 )
 
 
-def make_vectors(net: EvalNetwork) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Vector:
+    """The evaluation of a position, step by step."""
+
+    sfen: str
+    in_check: bool
+    """Whether the mover is in check."""
+    rows: tuple[tuple[int, ...], ...]
+    """Active rows of each perspective."""
+    sums: tuple[tuple[int, ...], ...]
+    """First LANES sums of each perspective."""
+    outputs: tuple[int, ...]
+    """Integers of the output layer."""
+    score_cp: int
+    """Centipawns for the mover."""
+
+
+def make_vectors(net: EvalNetwork) -> list[Vector]:
     """Return for each position the active rows and first sums of each perspective, the outputs and the centipawns."""
     pieces, hands = np.zeros((1, SQUARES), np.uint8), np.zeros((1, 2 * HAND_KINDS), np.uint8)
     in_check, pos, features = np.zeros(1, np.bool_), new_position(), net.feature_set
@@ -56,19 +73,10 @@ def make_vectors(net: EvalNetwork) -> list[dict[str, Any]]:
             listed = sorted(active[active != features.rows].tolist())
             if view == 0 and in_check[0] and features.check_row is not None:
                 listed.append(features.check_row)
-            rows.append(listed)
-            sums.append((net.bias + net.rows[listed].sum(0, dtype=np.int16))[:LANES].tolist())
+            rows.append(tuple(listed))
+            sums.append(tuple((net.bias + net.rows[listed].sum(0, dtype=np.int16))[:LANES].tolist()))
         outputs = evaluate_batch(net, pieces, hands, in_check)[0].tolist()
-        found.append(
-            {
-                "sfen": said.sfen,
-                "in_check": bool(in_check[0]),
-                "rows": rows,
-                "sums": sums,
-                "outputs": outputs,
-                "score_cp": said.score_cp,
-            }
-        )
+        found.append(Vector(said.sfen, bool(in_check[0]), tuple(rows), tuple(sums), tuple(outputs), said.score_cp))
     return found
 
 
@@ -76,6 +84,6 @@ def write_vectors(net: EvalNetwork, network: str, path: Path) -> int:
     """Write the vectors of a network as JSON, one position per line, and return their number; `network` is its name."""
     vectors = make_vectors(net)
     head = {"format": FORMAT, "version": VERSION, "network": network, "feature_set": net.feature_set.name}
-    lines = ",\n".join(json.dumps(vector) for vector in vectors)
+    lines = ",\n".join(json.dumps(asdict(vector)) for vector in vectors)
     write_atomically(path, f'{json.dumps(head)[:-1]}, "positions": [\n{lines}\n]}}\n'.encode())
     return len(vectors)

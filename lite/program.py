@@ -5,9 +5,9 @@ from __future__ import annotations
 import platform
 import subprocess
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from search.compiling.jit import KERNEL
 from search.compiling.target import cpu_name
@@ -25,21 +25,30 @@ def release() -> str:
         return "source"
 
 
-def program() -> dict[str, str | None]:
-    """Return version, commit, CPU and kernel: everything that figures or speed may depend on."""
-    return {"version": release(), "commit": commit(), "cpu": cpu_name(), "kernel": KERNEL}
+@dataclass(frozen=True)
+class Program:
+    """Everything of a program and its machine that figures or speed may depend on; None where it is not recorded."""
+
+    version: str | None = None
+    commit: str | None = None
+    cpu: str | None = None
+    kernel: str | None = None
+    """Kernel of the integer networks."""
+
+    @property
+    def name(self) -> str:
+        """The version and the commit for readers."""
+        return f"{self.version} {(self.commit or '')[:12]}".strip() if self.version else UNKNOWN
+
+    @property
+    def machine(self) -> str:
+        """The CPU and the kernel for readers."""
+        return f"{self.cpu}, {self.kernel}" if self.cpu and self.kernel else UNKNOWN
 
 
-def machine_of(maker: dict[str, Any]) -> str:
-    """Return "CPU, kernel" of a maker that `program` has described."""
-    return f"{maker['cpu']}, {maker['kernel']}" if maker.get("cpu") and maker.get("kernel") else UNKNOWN
-
-
-def program_of(maker: dict[str, Any]) -> str:
-    """Return "version commit" of a maker that `program` has described."""
-    if not maker.get("version"):
-        return UNKNOWN
-    return f"{maker['version']} {str(maker.get('commit') or '')[:12]}".strip()
+def program() -> Program:
+    """Return this program on this machine."""
+    return Program(release(), commit(), cpu_name(), KERNEL)
 
 
 def commit() -> str | None:

@@ -39,12 +39,13 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from lite.durable_file import DurableFile
+from lite.json_lines import read_objects, whole_bytes
 from lite.program import commit, libraries, release
 from lite.typed import typed
 from search.compiling.jit import KERNEL
@@ -62,7 +63,6 @@ State = Literal["running", "interrupted", "failed", "done"]
 OLDER = ("description.json", "made.json", "ledger.json", "ledger.jsonl", "match.yaml", "points.jsonl")
 """Files that mark a folder of a version before run.json."""
 _LARGEST_RECORD = 1 << 22
-_LARGEST_LINE = 1 << 24
 _COPY = "restore it from a copy, or choose another folder"
 
 
@@ -78,7 +78,8 @@ class Source:
     sha256: str
     """Digest, see `lite.datasets.provenance.digest_of`."""
     description: dict[str, Any] | None = None
-    """The data's own provenance, where this program has made them; see `RunRecord.provenance`."""
+    """The data's own provenance, where this program has made them: JSON as the version that made them wrote it; see
+    `Provenance`."""
 
 
 @dataclass(frozen=True)
@@ -155,10 +156,41 @@ class RunRecord:
     products: dict[str, str] = field(default_factory=dict)
     """{name in the folder: digest} of files that the run has made and that others use, such as networks."""
 
-    def provenance(self) -> dict[str, Any]:
-        """Return the part of the record that data and networks made from this run carry: without paths of this disk."""
-        carried: dict[str, Any] = json.loads(json_bytes(_as_json(self, ("arguments", "files", "state", "products"))))
-        return carried
+    def provenance(self) -> Provenance:
+        """Return the part of the record that data and networks made from this run carry."""
+        carried = {one.name for one in fields(Provenance)}
+        return Provenance(**{name: value for name, value in vars(self).items() if name in carried})
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """The part of a run's record that data and networks made from it carry: without paths of this disk."""
+
+    verb: str
+    options: dict[str, Any]
+    """Options that decide the results, by the names of their fields."""
+    goal: dict[str, Any]
+    """Settings that a later call may change."""
+    conditions: dict[str, Any]
+    """Other facts that decide the results."""
+    sources: tuple[Source, ...]
+    """Data that the run has read."""
+    nets: tuple[Net, ...]
+    """Networks that the run has used."""
+    made_by: tuple[Maker, ...]
+    """Every maker that has worked at the run, the last one at the end."""
+    started: str
+    """Time of the first call, ISO 8601 in UTC."""
+    updated: str
+    """Time of the last call."""
+    seconds: float
+    """Time that calls have worked, without the pauses between them."""
+    totals: dict[str, int | float]
+    """Sums over what has been found."""
+    format: str = FORMAT
+    """Format of the run's record."""
+    version: int = VERSION
+    """Version of that format."""
 
 
 class Line:
@@ -255,7 +287,7 @@ class RunWriter:
 
     def _begin(self) -> None:
         path = self.folder / RESULTS
-        kept, size = find_run(self.folder), 0 if self._overwrite else _whole_bytes(path)
+        kept, size = find_run(self.folder), 0 if self._overwrite else whole_bytes(path)
         self._is_new = not size
         if kept is None:
             self._refuse_others()
@@ -313,7 +345,8 @@ class RunWriter:
     def _write(self, state: State = "running") -> None:
         seconds = round(self._seconds_before + time.monotonic() - self._begun, 1)
         self._record = _replaced(self._record, updated=_now(), seconds=seconds, state=state)
-        write_atomically(self.folder / RECORD, json_bytes(_as_json(self._record), 1) + b"\n")
+        entry = {"format": FORMAT, "version": VERSION, **asdict(self._record)}
+        write_atomically(self.folder / RECORD, json_bytes(entry, 1) + b"\n")
 
 
 def this_maker() -> Maker:
@@ -366,7 +399,7 @@ def read_lines(folder: Path, *kinds: type[AnyLine]) -> Iterator[AnyLine]:
     path, known = folder / RESULTS, {one.kind: one for one in kinds}
     if not path.exists():
         return
-    for number, entry in _entries(path):
+    for number, entry in read_objects(path, _COPY):
         kind = entry.pop("kind", None)
         if not isinstance(kind, str):
             raise ValueError(f"{path}: line {number}: kind must be given; {_COPY}")
@@ -377,67 +410,6 @@ def read_lines(folder: Path, *kinds: type[AnyLine]) -> Iterator[AnyLine]:
         except ValueError as error:
             raise ValueError(f"{path}: {error}; {_COPY}") from None
         yield line
-
-
-def _entries(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (number, object) of every whole line. A spoiled line is an error only if another follows it."""
-    spoiled = ""
-    with complaints_about(path), open(path, "rb") as file:
-        number = 0
-        while text := file.readline(_LARGEST_LINE + 1):
-            number += 1
-            if spoiled:
-                raise ValueError(f"{path}: {spoiled}; {_COPY}")
-            entry = _object(text)
-            if entry is not None:
-                yield number, entry
-            elif len(text) > _LARGEST_LINE:
-                raise ValueError(f"{path}: line {number}: longer than {_LARGEST_LINE >> 20} MB; {_COPY}")
-            else:
-                spoiled = f"line {number}: not a JSON object"
-
-
-def _whole_bytes(path: Path) -> int:
-    """Return the bytes up to the end of the last whole line; 0 if there is no file."""
-    if not path.exists():
-        return 0
-    good = 0
-    with complaints_about(path), open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        good = _last_end(file, size)
-        if good and _object(_last_line(file, good)) is None:
-            good = _last_end(file, good - 1)
-    return good
-
-
-def _last_end(file: Any, size: int) -> int:
-    """Return the place behind the last line break before `size`; 0 if there is none."""
-    stop = size
-    while stop > 0:
-        start = max(0, stop - (1 << 16))
-        file.seek(start)
-        place = file.read(stop - start).rfind(b"\n")
-        if place >= 0:
-            return int(start + place + 1)
-        stop = start
-    return 0
-
-
-def _last_line(file: Any, stop: int) -> bytes:
-    start = max(_last_end(file, stop - 1), stop - _LARGEST_LINE - 1)
-    file.seek(start)
-    return bytes(file.read(stop - start))
-
-
-def _object(text: bytes) -> dict[str, Any] | None:
-    """Return the JSON object of a line with its end; None if it is none."""
-    if not text.endswith(b"\n"):
-        return None
-    try:
-        found = parse_json(text.decode())
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _line_bytes(line: Line) -> bytes:
@@ -486,11 +458,6 @@ def _of_older(name: str) -> str:
 
 def _replaced(record: RunRecord, **changes: Any) -> RunRecord:
     return RunRecord(**{**record.__dict__, **changes})
-
-
-def _as_json(record: RunRecord, without: tuple[str, ...] = ()) -> dict[str, Any]:
-    entry = {name: value for name, value in asdict(record).items() if name not in without}
-    return {"format": FORMAT, "version": VERSION, **entry}
 
 
 def _json_safe(values: Mapping[str, Any]) -> dict[str, Any]:

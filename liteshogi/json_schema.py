@@ -77,11 +77,7 @@ PRINTED: dict[str, Printed] = {
     "expand": Printed(_PRODUCTION, without=("totals", "refusals"), adds=_TOTALS),
     "relabel": Printed(_PRODUCTION, without=("totals", "refusals"), adds=_TOTALS),
     **dict.fromkeys((f"train {kind}" for kind in ("lite", "untied", "dense", "half_kp", "k_p", "resnet")), _TRAINING),
-    "loop": Printed(
-        ("experiments.loop.loop:LoopReport",),
-        without=("generations",),
-        adds={"generations": "Figures of each generation: training, yardstick, standings and seconds."},
-    ),
+    "loop": Printed(("liteshogi.commands.loop:PrintedLoop",), omits_unknown=True),
     "fold": Printed(("export.fold:FoldReport",)),
     "export": Printed(
         tuple(f"experiments.network_kinds.exporting:{kind}Export" for kind in ("Onnx", "NnBin", "Header", "Vector"))
@@ -89,15 +85,15 @@ PRINTED: dict[str, Printed] = {
     "import": Printed(("export.nnue:ImportedNetwork",)),
     "test": Printed(("experiments.network_kinds.judging:JudgeReport",), omits_unknown=True, adds=_D1),
     "sweep": Printed(("experiments.nets.sweep:SweepReport",)),
-    "yardstick": Printed(("experiments.nets.yardstick:YardstickReport",)),
+    "yardstick": Printed(("experiments.nets.yardstick_records:YardstickReport",)),
     "report": Printed(("experiments.report.report:Written",)),
     "demo": Printed(("experiments.demo:DemoReport",)),
     "bench search": Printed(("search.alphabeta.bench:BenchResult", "search.puct.playout_speed:PlayoutSpeed")),
     "bench engines": Printed(("experiments.speed:SpeedReport",)),
-    "bench pipes": Printed(("search.usi.bench:PipeTimes",)),
+    "bench pipes": Printed(("search.usi.pipe_speed:PipeTimes",)),
     "bench steps": Printed(("search.alphabeta.bench_steps:StepCosts",)),
     "bench evaluation": Printed(
-        ("search.evaluation.bench:Times",),
+        ("search.evaluation.evaluation_speed:Times",),
         adds={
             "default": "Times of the default network, if no network was named.",
             "half_kp": "Times of HalfKP 256x2-32-32 with random weights.",
@@ -127,7 +123,10 @@ PRINTED: dict[str, Printed] = {
     "judge match": Printed(("experiments.judge.judged_match:JudgedMatchReport",)),
     "tune": Printed(("experiments.tuning.tune:TuningReport",)),
     "analyse": Printed(("liteshogi.commands.analyse:PrintedGames",)),
-    "explain": Printed((), adds={"*": "The position, the contribution of each piece, and the value after each move."}),
+    "explain": Printed(
+        ("liteshogi.commands.explain:PrintedExplanation", "liteshogi.commands.explain:PrintedComparison"),
+        omits_unknown=True,
+    ),
 }
 """The printed object of each command, by its verb and kind."""
 

@@ -1,4 +1,4 @@
-"""The course of a match's games: the first player's win rate after so many moves, as either player saw it.
+"""The course of a match's games: the first player's win rate by the number of moves, as either player saw it.
 
 A game's result is one bit at its end. The players' scores on the way show with less noise, and earlier, who gained, and
 in which part of the game. A finished game keeps counting with its result, so that no figure is of the longer games
@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.arena.arena_games import FIRST, SECOND, read_arena_games
 from experiments.arena.process import GAMES
-from experiments.arena.results import FIRST, SECOND, read_arena_games
 from search.score import win_rate
 
 EVERY = 10
@@ -87,7 +87,7 @@ def _read_games(arena: Path) -> list[tuple[bool, list[int | None]]]:
 
 
 def _seen(scores: Sequence[int | None], first_begins: bool, points: float, longest: int) -> np.ndarray:
-    """Return f8 (2, longest + 1): the first player's win rate by each player after so many moves; the game's result
+    """Return f8 (2, longest + 1): the first player's win rate by each player, by the number of moves; the game's result
     once it is over."""
     seen = np.full((2, longest + 1), points)
     seen[:, 0] = 0.5

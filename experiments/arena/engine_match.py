@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.arena.results import ArenaGame, pair_results
+from experiments.arena.arena_games import ArenaGame, pair_results
 from experiments.arena.tournament import UsiGames, play_engines
 from experiments.elo.strength import measure_strength
 from experiments.usi_client.engines import player_names

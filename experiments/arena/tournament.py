@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from experiments.arena.arena_games import ArenaGame, read_arena_games, read_failure, read_mishaps, seat_names
 from experiments.arena.process import ARENA, GAMES, LOG, check_arena, run_arena, write_inputs
-from experiments.arena.results import ArenaGame, read_arena_games, read_failure, read_mishaps, seat_names
 from experiments.games.openings import read_openings
 from experiments.jobs.progress import Progress
 from experiments.usi_client.engines import OURS, Engine, ask_engine, engine_command

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from experiments.drawing.figure import AS_TYPED, write_figure
 from lite.training.log import EpochTest, Steps, TrainingLine, lines_of
@@ -103,11 +103,20 @@ def draw_tuning(history: list[dict[str, float]], games: int, parameters: Sequenc
     write_figure(figure, path)
 
 
-def draw_ratings(players: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw a league: every player's rating with its 95 % interval, the strongest on top.
+class RatedPlayer(Protocol):
+    """A player of a league with its rating."""
 
-    `players` are those of `experiments.league.ratings_table.standings`.
-    """
+    @property
+    def name(self) -> str: ...
+    @property
+    def elo(self) -> float: ...
+    @property
+    def error(self) -> float:
+        """Half of the 95 % interval."""
+
+
+def draw_ratings(players: Sequence[RatedPlayer], path: Path) -> None:
+    """Draw a league: every player's rating with its 95 % interval, the strongest on top."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -116,19 +125,19 @@ def draw_ratings(players: Sequence[dict[str, Any]], path: Path) -> None:
     with pyplot.rc_context(AS_TYPED):
         figure, axes = pyplot.subplots(figsize=(8, 1.2 + 0.4 * len(players)))
         places = range(len(players))
-        elo, errors = [row["elo"] for row in players], [row["error"] for row in players]
+        elo, errors = [row.elo for row in players], [row.error for row in players]
         axes.axvline(0, color="#bbbbbb", lw=1)
         axes.errorbar(elo, places, xerr=errors, fmt="o", color=COLOURS["demo"], ecolor="#7a7a7a", capsize=4)
         for place, row in enumerate(players):
             axes.annotate(
-                f"{row['elo']:+.0f} \u00b1 {row['error']:.0f}",
-                (row["elo"], place),
+                f"{row.elo:+.0f} \u00b1 {row.error:.0f}",
+                (row.elo, place),
                 xytext=(0, 8),
                 textcoords="offset points",
                 ha="center",
                 fontsize=8,
             )
-        axes.set(yticks=list(places), yticklabels=[row["name"] for row in players], xlabel="Elo (mean 0)")
+        axes.set(yticks=list(places), yticklabels=[row.name for row in players], xlabel="Elo (mean 0)")
         axes.set_ylim(len(players) - 0.5, -0.7)
         axes.margins(x=0.12)
         axes.grid(axis="x", color="#dddddd", lw=0.5)

@@ -6,14 +6,11 @@ position with the piece minus the value without it (see `leave_one_out`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from experiments.explain.line_units import LineUnits, UnitsLeftOut, line_units
-from experiments.language.english import ENGLISH
 from experiments.network_kinds.kind import Kind, kind_of
 from experiments.network_kinds.position_values import PositionValue, Valuer, empty_views, load_valuer
 from search.evaluation.leave_one_out import Man, black_contributions, leave_one_out
@@ -54,7 +51,9 @@ class MoveValue:
     move: str
     """The move in USI notation."""
     score_cp: int
+    """Centipawns."""
     win_rate: float
+    """Expected result, 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,23 +83,6 @@ class Explained:
     def contributions(self) -> list[int]:
         """Return each piece's contribution for Black in centipawns."""
         return [piece.black_contribution_cp for piece in self.pieces]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the object that `explain` prints as JSON."""
-        if isinstance(self.units, UnitsLeftOut):
-            units: dict[str, Any] = {"units": None, "units_left_out": ENGLISH.no_units[self.units.value]}
-        else:
-            units = {"units": asdict(self.units)}
-        return {
-            "net": self.net,
-            "sfen": self.sfen,
-            "side_to_move": SIDES[self.turn],
-            **self.value.as_json(),
-            "black_score_cp": self.black_score_cp,
-            "pieces": [asdict(piece) for piece in self.pieces],
-            "moves": [asdict(move) for move in self.moves],
-            **units,
-        }
 
 
 @dataclass(frozen=True)
@@ -183,8 +165,3 @@ def compare(one: Explained, other: Explained) -> list[Difference]:
         for mine, theirs in zip(one.pieces, other.pieces, strict=True)
     ]
     return sorted(rows, key=lambda row: -abs(row.difference_cp))
-
-
-def differences_as_json(explained: Sequence[Explained], rows: Sequence[Difference]) -> dict[str, Any]:
-    """Return the object that `explain` prints as JSON for two networks."""
-    return {"nets": [one.as_json() for one in explained], "differences": [asdict(row) for row in rows]}

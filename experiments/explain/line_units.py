@@ -66,12 +66,14 @@ def line_units(network_path: str, left: LeftOut, turn: int) -> LineUnits | Units
         return UnitsLeftOut.NONE
     if model.kings.mirrored:
         return UnitsLeftOut.MIRRORED
-    scale = float(training.get("cp_per_logit", CP_PER_LOGIT))
+    scale = training.cp_per_logit or CP_PER_LOGIT
     folded = fold(model)
     position = Sample(left.pieces[:1], left.hands[:1], left.in_check[:1], None, network_path)
-    first, bucket = folded.activations(position)[0], folded.buckets_of(position)
+    first, bucket = folded.activations(position)[0], folded.selected(position)
     # Outputs are in the order view, part, axis (ranks first), channel, line. Reverse lines to Black's coordinates.
-    shape = (model.perspectives, model.activates.parts, len(model.directions), model.channels, LINES)
+    parts = 1 + (model.activates.clipped and model.activates.squared)
+    channels = model.activates.input_count(model.channels) // parts
+    shape = (model.perspectives, parts, len(model.directions), channels, LINES)
     units = first.reshape(shape).copy()
     whites_view = slice(0, 1) if turn == WHITE else slice(1, 2)
     units[whites_view] = units[whites_view, ..., ::-1]

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -105,8 +104,8 @@ class Relabelling:
     """Seed of everything random."""
     workforce: Workforce = field(default_factory=Workforce)
 
-    def deciding(self) -> dict[str, Any]:
-        """Return the options that decide what is made of the data, by the names of their fields."""
+    def deciding(self) -> Mapping[str, object]:
+        """Return the options that decide the made positions, by the names of their fields."""
         labels = asdict(self.labels)
         del labels["net"]  # kept by its digest
         return flat({"labels": labels, "seed": self.seed})
@@ -124,8 +123,8 @@ class Expansion(Relabelling):
     positions: int | None = None
     """Positions to make, going through the data as often as it takes; without it, the data are gone through once."""
 
-    def deciding(self) -> dict[str, Any]:
-        return super().deciding() | asdict(self.mixture)
+    def deciding(self) -> Mapping[str, object]:
+        return {**super().deciding(), **asdict(self.mixture)}
 
 
 def relabel(options: Relabelling) -> Production:
@@ -184,13 +183,13 @@ def _work(
     return replace(made, refusals=sources.refusals)
 
 
-def _engine_of(labels: Labelling) -> tuple[Mapping[str, Any], list[Path]]:
+def _engine_of(labels: Labelling) -> tuple[Mapping[str, object], list[Path]]:
     """Return the identity of the engine that labels, as a condition of the run, and its files; nothing without one."""
     if not labels.engine:
         return {}, []
     engine = ask_engine(labels.engine, labels.engine_option)
     files = engine.files()
-    return {"engine": identity_of(engine, {path: sha256_of(path) for path in files})}, files
+    return {"engine": identity_of(engine, {path: sha256_of(path) for path in files}).condition()}, files
 
 
 def _report_unlabelled(made: Production) -> None:

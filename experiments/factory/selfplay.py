@@ -18,7 +18,8 @@ from experiments.jobs.produce import Production, produce
 from experiments.jobs.protocol import Product, Stopped
 from experiments.jobs.workforce import Workforce
 from lite.datasets.plan import flat, plan_run
-from lite.records.decode import labelled_dtype, scan_games
+from lite.records.batch import labelled_dtype
+from lite.records.decode import scan_games
 from lite.records.encode import copy_games, position_hashes
 from lite.records.file import BLOCK_POSITIONS, DecodedGames, Refusals, decode_games
 from lite.records.formats import HCPE3
@@ -89,7 +90,7 @@ class SelfPlay:
 
 
 def self_play(options: SelfPlay) -> Production:
-    """Play until there are so many positions; returns the folder's totals over all calls. Raises as `produce` does.
+    """Play until the folder has its number of positions; returns the totals of all calls. Raises as `produce` does.
 
     The totals: games, positions, jobs, bytes of the records. met before: positions left out because earlier games have
     them; games met before: games left out whole. nodes: nodes of all searches. ended by mate and so on: games by their
@@ -109,8 +110,8 @@ def self_play(options: SelfPlay) -> Production:
     )
     # Without the fields of a subclass, such as a command's.
     fixed = {option.name for option in fields(SelfPlay)} - {"output", "positions", "workforce", "net"}
-    deciding = flat({name: value for name, value in asdict(options).items() if name in fixed})
-    deciding["openings"] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    named = {name: value for name, value in asdict(options).items() if name in fixed}
+    deciding = {**flat(named), "openings": hashlib.sha256("\n".join(lines).encode()).hexdigest()}
     plan = plan_run("selfplay", deciding, goal={"positions": options.positions}, nets={"net": options.net})
     return produce(
         options.workforce.place(options.output, HCPE3),

@@ -64,11 +64,6 @@ class Production:
         """Return one of the totals; 0 where no job has counted it."""
         return int(self.totals.get(name, 0))
 
-    def figures(self) -> dict[str, Any]:
-        """Return everything as one JSON object."""
-        refused = {} if self.refusals is None else self.refusals.figures()
-        return {"folder": str(self.folder), **self.totals, "ended": self.ended, **refused}
-
 
 class Finish(Protocol):
     """Changes each product before it lands, in the one place that sees all: leaves out what was made before."""

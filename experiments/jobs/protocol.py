@@ -19,7 +19,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class JobLine(Line):
-    """A line of a run's results that says what a job has found; its job is done."""
+    """The finding of a job as a line of a run's results; its job is done."""
 
     job: int
     """Number of the job."""

@@ -3,7 +3,7 @@
 `shard_00000.hcpe`, `shard_00001.hcpe` and so on hold records, and the run's results say which job's lie where. The
 shard under way is called `….part`, which no reader takes for data; it gets its name when it is full or the run ends in
 good order, and is never written to again. Content is on the disk before its line in the results is written, so content
-after the last line's belongs to a job that did not land: it is cut off when the folder is opened again, and the job is
+after the last line's belongs to a job that did not land: it is removed when the folder is opened again, and the job is
 done again.
 """
 
@@ -129,7 +129,7 @@ class Shards:
                 path.unlink()  # begun, and nothing landed in it
 
     def _check(self, shard: int, stop: int) -> None:
-        """Raise ValueError if a shard cannot hold what the ledger says."""
+        """Raise ValueError if a shard contradicts the ledger."""
         path, part = self._path(shard), self._part_path(shard)
         if path.exists():
             size = path.stat().st_size

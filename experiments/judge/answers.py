@@ -40,7 +40,7 @@ class Answers:
     keep. Raises OSError, and ValueError for another judge's folder, a damaged one, or one that is in use.
     """
 
-    def __init__(self, folder: Path, judge: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, judge: Mapping[str, object]) -> None:
         self._folder: Path | None = folder
         self._plan = RunPlan(VERB, conditions={"judge": judge})
         self._writer: RunWriter | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from experiments.games.game_position import GamePosition
 from experiments.games.player import Player
@@ -13,7 +13,7 @@ from experiments.jobs.protocol import Stopped
 from experiments.matches.named_player import read_player
 from experiments.network_kinds.player_command import as_player
 from experiments.usi_client.engines import Engine, ask_engine
-from experiments.usi_client.identity import identity_of
+from experiments.usi_client.identity import configured_condition
 from experiments.usi_client.searcher import Searcher, why_no_score
 from lite.datasets.provenance import sha256_of
 from search.alphabeta.engine import AlphaBetaEngine
@@ -87,7 +87,7 @@ class Judged(Protocol):
         """Networks of a run with this player."""
 
     @property
-    def conditions(self) -> Mapping[str, Any]:
+    def conditions(self) -> Mapping[str, object]:
         """Conditions of a run with this player."""
 
     def files(self) -> Sequence[Path]:
@@ -106,8 +106,7 @@ def read_judged(command: str, options: Sequence[str], nodes: int, each_step: boo
     if each_step:
         raise OptionError(f"`each_step`: {command} is another engine, whose steps cannot be left out", "each_step")
     engine = ask_engine(program, (*settings, *options))
-    identity = identity_of(engine, {path: sha256_of(path) for path in engine.files()})
-    conditions = {"engine": {**identity, "arguments": engine.arguments, "options": engine.options}}
+    conditions = {"engine": configured_condition(engine, {path: sha256_of(path) for path in engine.files()})}
     name = f"{engine.id_name} ({', '.join([f'{nodes} nodes', *engine.chosen])})"
     return UsiPlayer(name, engine, nodes, conditions=conditions)
 
@@ -122,7 +121,7 @@ class OwnPlayer:
     """Path of its network, or the name of a shipped one."""
     each_step: bool = False
     """Whether there is a variant without each step."""
-    conditions: Mapping[str, Any] = field(default_factory=dict)
+    conditions: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def nodes(self) -> int:
@@ -184,7 +183,7 @@ class UsiPlayer:
     nodes: int
     variants: tuple[str, ...] = (AS_IT_IS,)
     nets: Mapping[str, str] = field(default_factory=dict)
-    conditions: Mapping[str, Any] = field(default_factory=dict)
+    conditions: Mapping[str, object] = field(default_factory=dict)
 
     def open(self) -> UsiChooser:
         return UsiChooser(self.engine)

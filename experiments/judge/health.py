@@ -8,9 +8,8 @@ the next search, which has the first one's table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -104,7 +103,7 @@ class ScoreLevel:
 
 @dataclass(frozen=True)
 class SearchHealth:
-    """Scores of quiet positions by searches of so many nodes, against the teacher's."""
+    """Scores of quiet positions by searches of `nodes` nodes, against the teacher's."""
 
     nodes: int
     mean: float
@@ -169,13 +168,6 @@ class HealthReport:
     variants: tuple[VariantHealth, ...]
     steps: tuple[DepthStep, ...]
     again: AgainCounts
-
-    def figures(self) -> dict[str, Any]:
-        """Return the report as one JSON object."""
-        found = asdict(self)
-        for row in found["again"]["lost"]:
-            del row["job"]
-        return found
 
 
 def examine(options: HealthOptions) -> HealthReport:
@@ -292,7 +284,7 @@ def _steps(traces: Sequence[Sequence[tuple[int, int]]]) -> Iterator[DepthStep]:
 
 
 def _again(made: Sequence[SearchedAgain]) -> AgainCounts:
-    """Count what the first searches found, and what the second ones and the long ones confirmed."""
+    """Count the findings of the first searches, and those that the second and the long ones confirmed."""
     mates = [row for row in made if is_mate(row.first)]
     draws = [row for row in made if row.first == 0]
     rest = [row for row in made if not is_mate(row.first) and row.first != 0]

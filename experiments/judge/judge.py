@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from experiments.games.game_position import GamePosition
 from experiments.jobs.produce import Place
 from experiments.jobs.protocol import Stopped
 from experiments.judge.answers import Answer, Answers, Opinion
 from experiments.usi_client.engines import Engine, ask_engine
-from experiments.usi_client.identity import identity_of
+from experiments.usi_client.identity import configured_condition
 from experiments.usi_client.searcher import Searcher, why_no_score
 from lite.datasets.provenance import sha256_of
 from lite.records.formats import HCPE
@@ -56,7 +57,7 @@ class Judge:
 
     def __init__(self, engine: Engine, nodes: int, answers: Path) -> None:
         self.engine, self.nodes = engine, nodes
-        self.identity = _identity(engine)
+        self.identity = configured_condition(engine, {path: sha256_of(path) for path in engine.files()})
         """{name, arguments, options, files}, for this project's own engine also `signature`: what decides its
         answers."""
         self.answers = Answers(answers, self.identity)
@@ -68,7 +69,7 @@ class Judge:
         self.answers.close()
 
     @property
-    def conditions(self) -> dict[str, Any]:
+    def conditions(self) -> Mapping[str, object]:
         """Conditions of a run that asks this judge."""
         return {"judge": self.identity}
 
@@ -131,8 +132,3 @@ class Seat:
             return (-MATE if move == "resign" else MATE), ""
         found = self.ask(position.after(move))
         return -found.score, found.move
-
-
-def _identity(engine: Engine) -> dict[str, Any]:
-    digests = {path: sha256_of(path) for path in engine.files()}
-    return {**identity_of(engine, digests), "arguments": engine.arguments, "options": engine.options}

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -116,13 +115,6 @@ class LossReport:
         """Positions with the greatest losses of the first variant."""
         return worst_of(self.positions)
 
-    def figures(self) -> dict[str, Any]:
-        """Return the report as one JSON object."""
-        variants = [{name: value for name, value in asdict(one).items() if value is not None} for one in self.variants]
-        rows = {"worst": [_row(one) for one in self.worst], "positions": [_row(one) for one in self.positions]}
-        rest = {name: value for name, value in vars(self).items() if name not in ("variants", "positions")}
-        return {**rest, "variants": variants, **rows}
-
 
 def measure_losses(options: LossOptions, judging: Judging) -> LossReport:
     """Judge an engine's choices in positions; the same call resumes. Raises as `gather` does."""
@@ -179,10 +171,6 @@ def worst_of(rows: Sequence[JudgedPosition]) -> list[JudgedPosition]:
     """Return the positions with the greatest losses of the first variant, at most WORST, all above 0."""
     worst = sorted(rows, key=lambda row: -row.losses[0])[:WORST]
     return [row for row in worst if row.losses[0] > 0]
-
-
-def _row(row: JudgedPosition) -> dict[str, Any]:
-    return {name: value for name, value in vars(row).items() if name != "job"}
 
 
 def mean_and_error(values: Sequence[float] | np.ndarray) -> tuple[float, float]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -44,10 +43,38 @@ class D1:
     refusals: Refusals
     """Records of the yardstick that could not be used."""
 
-    def figures(self) -> dict[str, Any]:
-        """Return the figures for JSON: d1_rmse, d1_rmse_error, d1_scale, d1_positions, and d1_refused and so on."""
-        found = {"rmse": self.rmse, "rmse_error": self.error, "scale": self.scale, "positions": self.positions}
-        return {f"d1_{name}": value for name, value in found.items()} | self.refusals.figures("d1_")
+    def figures(self) -> D1Figures:
+        """Return the figures under names that stand beside those of other measurements."""
+        refused = self.refusals.figures()
+        return D1Figures(
+            d1_rmse=self.rmse,
+            d1_rmse_error=self.error,
+            d1_scale=self.scale,
+            d1_positions=self.positions,
+            d1_records_read=refused.records_read,
+            d1_refused=refused.refused,
+            d1_first_refused=refused.first_refused,
+        )
+
+
+@dataclass(frozen=True)
+class D1Figures:
+    """Figures of `D1` as results and JSON name them."""
+
+    d1_rmse: float
+    """Error of the win rate after one ply and quiescence against long searches."""
+    d1_rmse_error: float
+    """Standard error of `d1_rmse`."""
+    d1_scale: int
+    """Centipawns per logit that suit the network best."""
+    d1_positions: int
+    """Number of positions of the yardstick."""
+    d1_records_read: int
+    """Number of records of the yardstick that were read."""
+    d1_refused: dict[str, int]
+    """Number of refused records of the yardstick by reason."""
+    d1_first_refused: tuple[str, ...]
+    """The first refused records of the yardstick."""
 
 
 def measure_d1(network_path: str, data: Sequence[Path]) -> D1:

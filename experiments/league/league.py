@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.arena.results import ArenaGame, pair_results, seat_names
+from experiments.arena.arena_games import ArenaGame, pair_results, seat_names
 from experiments.arena.tournament import UsiGames, play_engines
 from experiments.drawing.pictures import draw_ratings
 from experiments.elo.ratings import Meeting
@@ -42,7 +42,7 @@ def play_league(
     else:
         meetings, remarks = _play_through_arena(rules, participants, names, gauntlet)
     found = standings(names, meetings)
-    draw_ratings([asdict(player) for player in found.players], rules.output / PICTURE)
+    draw_ratings(found.players, rules.output / PICTURE)
     return LeagueReport(found.players, found.meetings, found.games, (*found.remarks, *remarks), rules.output)
 
 

@@ -8,16 +8,24 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from experiments.elo.sprt import Sprt
 from experiments.factory.expansion import Expansion, Labelling, expand
 from experiments.factory.selfplay import self_play
 from experiments.jobs.produce import Production
-from experiments.labels.yardstick import measure_d1
+from experiments.labels.yardstick import D1Figures, measure_d1
 from experiments.loop.options import Loop
-from experiments.loop.stages import GATE, Figures, Stages
+from experiments.loop.stage_results import (
+    CandidateFolded,
+    CandidateTrained,
+    FirstNetwork,
+    GateResult,
+    LoopStanding,
+    RecordsMade,
+)
+from experiments.loop.stages import GATE, Result, Stages
 from experiments.matches.counted_match import MatchReport, play_counted_match
 from experiments.nets.steps import FoldStep, TrainStep
 from experiments.network_kinds.kind import Kind, kind_of, network_file_of
@@ -31,11 +39,10 @@ from search.system.files import write_atomically
 GAMES, POSITIONS, HELD_OUT_GAMES, HELD_OUT = "games", "positions", "held-out-games", "held-out-positions"
 AGAINST = "against "
 """Prefix of the stages in which a generation plays networks that were not made here."""
-_LOSSES = ("loss", "accuracy", "log_loss")
+TRAINING, YARDSTICK = "training", "yardstick"
+"""Names of stages."""
 FOLDED_POSITIONS = 50_000
 """Positions that show the cost of quantisation."""
-_STANDING = ("games", "wins", "draws", "losses", "pentanomial", "elo", "elo_low", "elo_high")
-"""Figures of the stages that are kept: those without times and paths."""
 
 
 class Generation:
@@ -54,16 +61,16 @@ class Generation:
     def begin(self) -> None:
         """Make generation 0 from the first network, folded or trained. Raises OSError, ValueError."""
 
-        def take_over() -> Figures:
+        def take_over() -> FirstNetwork:
             source = self._loop.file_of(self._loop.first)
             if kind_of(source) is Kind.VALUE:
                 write_atomically(self.run.network, network_file_of(source).read_bytes())
                 fold_file(self.run.network, self.net, overwrite=True)
             else:
                 save_network(load_network(source), self.net)
-            return {}
+            return FirstNetwork()
 
-        self._stage("first network", take_over)
+        self._stage("first network", FirstNetwork, take_over)
         self._measure()
 
     def make(self, best: Generation, before: Sequence[Generation], training: ValueTraining) -> bool:
@@ -76,13 +83,13 @@ class Generation:
         if held_out := round(loop.held_out * loop.positions):
             self._play(best, HELD_OUT_GAMES, held_out, self._seed + 1)
             self._expand(best, HELD_OUT_GAMES, HELD_OUT, self._seed + 1)
-        self._stage("training", lambda: self._train(best, before, training))
-        self._stage("folding", self._fold)
+        self._stage(TRAINING, CandidateTrained, lambda: self._train(best, before, training))
+        self._stage("folding", CandidateFolded, self._fold)
         self._measure()
-        accepted = bool(self._stage(GATE, lambda: self._pass_gate(best))["accepted"])
-        for number, opponent in enumerate(loop.against if accepted else (), 1):
+        gate = self._stage(GATE, GateResult, lambda: self._pass_gate(best))
+        for number, opponent in enumerate(loop.against if gate.accepted else (), 1):
             self._meet(opponent, number)
-        return accepted
+        return gate.accepted
 
     def records(self, kind: str) -> Path:
         """Return the folder of GAMES, POSITIONS, HELD_OUT_GAMES or HELD_OUT; its name is unique in the loop."""
@@ -95,16 +102,16 @@ class Generation:
                 shutil.rmtree(self.records(kind))
         self.run.state.unlink(missing_ok=True)
 
-    def _stage(self, name: str, work: Callable[[], Figures]) -> Figures:
-        def announced() -> Figures:
+    def _stage(self, name: str, kind: type[Result], work: Callable[[], Result]) -> Result:
+        def announced() -> Result:
             print(f"generation {self.number} of {self._loop.generations}: {name}", file=sys.stderr, flush=True)
             return work()
 
-        return self._stages.once(self.number, name, announced)
+        return self._stages.once(self.number, name, kind, announced)
 
     def _play(self, best: Generation, kind: str, positions: int, seed: int) -> None:
         options = self._loop.self_play(str(best.net), self.records(kind), positions, seed)
-        self._stage(kind, lambda: _figures(self_play(options)))
+        self._stage(kind, RecordsMade, lambda: _made(self_play(options)))
 
     def _expand(self, best: Generation, games: str, kind: str, seed: int) -> None:
         loop = self._loop
@@ -117,9 +124,9 @@ class Generation:
             loop.mixture,
             str(best.net),
         )
-        self._stage(kind, lambda: _figures(expand(options)))
+        self._stage(kind, RecordsMade, lambda: _made(expand(options)))
 
-    def _train(self, best: Generation, before: Sequence[Generation], training: ValueTraining) -> Figures:
+    def _train(self, best: Generation, before: Sequence[Generation], training: ValueTraining) -> CandidateTrained:
         held_out = self.records(HELD_OUT)
         options = replace(
             training,
@@ -131,46 +138,51 @@ class Generation:
             threads=self._loop.workers,
         )
         trained = TrainStep(options).run()
-        last = {name: getattr(one, name) for one in trained.log[-1:] for name in _LOSSES}
-        return {"steps": trained.steps, **last}
+        if not trained.log:
+            return CandidateTrained(trained.steps)
+        last = trained.log[-1]
+        return CandidateTrained(trained.steps, last.loss, last.accuracy, last.log_loss)
 
     def weights(self, training: ValueTraining) -> Path | None:
         """Return the trained weights, if the network has the architecture of the training."""
         if not self.run.network.exists():
             return None
-        known = load_model(self.run.network)[0].config
-        return self.run.network if known == training.network.as_json() else None
+        known = load_model(self.run.network)[0].network_config
+        return self.run.network if known == training.network else None
 
-    def _fold(self) -> Figures:
+    def _fold(self) -> CandidateFolded:
         folded = FoldStep(self.run.network, self.net, (self.records(POSITIONS),), FOLDED_POSITIONS).run()
-        found = {"log_loss_change": folded.log_loss_change, "sign_flips": folded.sign_flips}
-        return found | {"mean_error": folded.rounding}
+        return CandidateFolded(folded.log_loss_change, folded.sign_flips, folded.rounding)
 
     def _measure(self) -> None:
         if self._loop.yardstick:
-            self._stage("yardstick", lambda: measure_d1(str(self.net), self._loop.yardstick).figures())
+            self._stage(YARDSTICK, D1Figures, lambda: measure_d1(str(self.net), self._loop.yardstick).figures())
 
     def _match(self, opponent: str, folder: str, games: int, seed: int, test: Sprt | None = None) -> MatchReport:
         match = self._loop.match(str(self.net), opponent, self.folder / folder, games, seed, test)
         return play_counted_match(match)
 
-    def _pass_gate(self, best: Generation) -> Figures:
+    def _pass_gate(self, best: Generation) -> GateResult:
         """Play the best network; where its games do not decide the test, the likelier hypothesis counts."""
         report = self._match(str(best.net), GATE, self._loop.gate_games, self._seed, self._loop.test())
         assert report.sprt is not None
         verdict, ratio = report.sprt.verdict, report.sprt.llr
         accepted = verdict == "elo1" or (not verdict and ratio > 0)
-        return {**_standing(report), "best": best.number, "llr": ratio, "verdict": verdict, "accepted": accepted}
+        return GateResult(**vars(_standing(report)), best=best.number, llr=ratio, verdict=verdict, accepted=accepted)
 
     def _meet(self, opponent: str, number: int) -> None:
         """Play other games than the gate's, which are biased towards an accepted candidate."""
         net, games = self._loop.file_of(opponent), self._loop.against_games
-        self._stage(AGAINST + opponent, lambda: _standing(self._match(net, f"match-{number}", games, self._seed + 1)))
+
+        def play() -> LoopStanding:
+            return _standing(self._match(net, f"match-{number}", games, self._seed + 1))
+
+        self._stage(AGAINST + opponent, LoopStanding, play)
 
 
-def _figures(made: Production) -> Figures:
-    return {name: value for name, value in made.figures().items() if name != "folder"}
+def _made(made: Production) -> RecordsMade:
+    return RecordsMade(made.totals, made.ended, None if made.refusals is None else made.refusals.figures())
 
 
-def _standing(report: MatchReport) -> Figures:
-    return {name: getattr(report, name) for name in _STANDING}
+def _standing(report: MatchReport) -> LoopStanding:
+    return LoopStanding(**{one.name: getattr(report, one.name) for one in fields(LoopStanding)})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from experiments.elo import strength
-from experiments.loop.generation import AGAINST, GAMES, POSITIONS
-from experiments.loop.stages import GATE, Figures, Stages
+from experiments.labels.yardstick import D1Figures
+from experiments.loop.generation import AGAINST, GAMES, POSITIONS, TRAINING, YARDSTICK
+from experiments.loop.stage_results import CandidateTrained, GateResult, LoopStanding, RecordsMade
+from experiments.loop.stages import GATE, Stages
 from lite.amounts import amount
 
 
@@ -21,44 +22,43 @@ class GenerationRow:
     """Whether its network has become the best one."""
     games: int | None = None
     positions: int | None = None
-    training: Figures = field(default_factory=dict)
-    """Figures of the training: steps, loss, accuracy, log_loss."""
-    yardstick: Figures = field(default_factory=dict)
-    """Figures on the yardstick: d1_rmse and others."""
-    gate: Figures | None = None
+    training: CandidateTrained | None = None
+    yardstick: D1Figures | None = None
+    """Figures on the yardstick, if the loop has one."""
+    gate: GateResult | None = None
     """Standing against the best network before it."""
-    against: Mapping[str, Figures] = field(default_factory=dict)
+    against: Mapping[str, LoopStanding] = field(default_factory=dict)
     """Standings against other networks, by their names."""
     seconds: float | None = None
+    """Time of all its stages."""
 
-    def figure(self, name: str) -> float | None:
-        """Return a figure of the training or on the yardstick; None if there is none."""
-        value: float | None = {**self.yardstick, **self.training}.get(name)
-        return value
+    @property
+    def d1_rmse(self) -> float | None:
+        """The d1-RMSE, if there is a yardstick."""
+        return None if self.yardstick is None else self.yardstick.d1_rmse
 
-    def figures(self) -> dict[str, Any]:
-        """Return the row as one JSON object."""
-        if self.gate is None:
-            return {"generation": self.generation, **self.yardstick}
-        rest = {name: value for name, value in asdict(self).items() if name not in ("training", "yardstick")}
-        return {**rest, **self.yardstick, **self.training}
+    @property
+    def losses(self) -> CandidateTrained:
+        """The figures of the training; unknown ones in generation 0."""
+        return self.training or CandidateTrained(None)
 
 
 def describe_generation(stages: Stages, number: int) -> GenerationRow:
     """Return a generation that is done. Raises KeyError for one that is not."""
-    found = stages.of_generation(number)
-    yardstick = found.get("yardstick", {})
+    yardstick = stages.find(number, YARDSTICK, D1Figures)
     if not number:
         return GenerationRow(number, yardstick=yardstick)
+    gate = stages.of(number, GATE, GateResult)
+    opponents = [name for name in stages.names(number) if name.startswith(AGAINST)]
     return GenerationRow(
         number,
-        accepted=found[GATE]["accepted"],
-        games=found[GAMES]["games"],
-        positions=found[POSITIONS]["positions"],
-        training=found["training"],
+        accepted=gate.accepted,
+        games=stages.of(number, GAMES, RecordsMade).count("games"),
+        positions=stages.of(number, POSITIONS, RecordsMade).count("positions"),
+        training=stages.of(number, TRAINING, CandidateTrained),
         yardstick=yardstick,
-        gate=found[GATE],
-        against={name.removeprefix(AGAINST): standing for name, standing in found.items() if name.startswith(AGAINST)},
+        gate=gate,
+        against={name.removeprefix(AGAINST): stages.of(number, name, LoopStanding) for name in opponents},
         seconds=stages.seconds(number),
     )
 
@@ -67,12 +67,12 @@ def row_text(row: GenerationRow) -> str:
     """Return a generation after the first as one line."""
     assert row.gate is not None
     parts = [f"{amount(row.games or 0, 'game')}, {amount(row.positions or 0, 'position')}"]
-    if (loss := row.figure("loss")) is not None:
-        parts.append(f"held-out loss {loss:.4f}")
-    if (d1_rmse := row.figure("d1_rmse")) is not None:
-        parts.append(f"d1-RMSE {d1_rmse:.4f}")
+    if row.losses.loss is not None:
+        parts.append(f"held-out loss {row.losses.loss:.4f}")
+    if row.d1_rmse is not None:
+        parts.append(f"d1-RMSE {row.d1_rmse:.4f}")
     outcome = "the new best" if row.accepted else "rejected"
-    parts.append(f"{_elo(row.gate)} against generation {row.gate['best']}: {outcome}")
+    parts.append(f"{_elo(row.gate)} against generation {row.gate.best}: {outcome}")
     parts += [f"{_elo(standing)} against {name}" for name, standing in row.against.items()]
     return f"generation {row.generation}: {', '.join(parts)}"
 
@@ -96,11 +96,11 @@ def as_cells(rows: Sequence[GenerationRow]) -> list[list[str]]:
                 str(row.generation),
                 f"{row.games:,}" if gate else "",
                 f"{row.positions:,}" if gate else "",
-                _cell(row, "loss", ".4f"),
-                _cell(row, "accuracy", ".2%"),
-                _cell(row, "d1_rmse", ".4f"),
-                f"{gate['games']:,}" if gate else "",
-                f"{_elo(gate)} over {gate['best']}" if gate else "",
+                _cell(row.losses.loss, ".4f"),
+                _cell(row.losses.accuracy, ".2%"),
+                _cell(row.d1_rmse, ".4f"),
+                f"{gate.games:,}" if gate else "",
+                f"{_elo(gate)} over {gate.best}" if gate else "",
                 "" if not gate else "yes" if row.accepted else "no",
                 *(_elo(row.against[name]) if name in row.against else "" for name in opponents),
             ]
@@ -109,10 +109,9 @@ def as_cells(rows: Sequence[GenerationRow]) -> list[list[str]]:
     return [[line[place] for place in shown] for line in lines]
 
 
-def _cell(row: GenerationRow, name: str, form: str) -> str:
-    value = row.figure(name)
+def _cell(value: float | None, form: str) -> str:
     return "" if value is None else format(value, form)
 
 
-def _elo(standing: Figures) -> str:
-    return strength.in_words(standing["elo"], standing["elo_low"], standing["elo_high"])
+def _elo(standing: LoopStanding) -> str:
+    return strength.in_words(standing.elo, standing.elo_low, standing.elo_high)

@@ -9,12 +9,11 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from experiments.loop.generation import Generation
 from experiments.loop.generation_table import GenerationRow, describe_generation, row_text
 from experiments.loop.options import MATERIAL, Loop
-from experiments.loop.stages import Stage, Stages
+from experiments.loop.stages import Stages
 from lite.datasets.plan import plan_run
 from lite.run_folder import RunWriter
 from lite.training.options import ValueTraining
@@ -35,14 +34,9 @@ class LoopReport:
     """File of the best network."""
     generations: tuple[GenerationRow, ...]
 
-    def figures(self) -> dict[str, Any]:
-        """Return the report as one JSON object."""
-        rows = [row.figures() for row in self.generations]
-        return {"folder": str(self.folder), "best": str(self.best), "generations": rows}
-
 
 def run_loop(loop: Loop, training: ValueTraining) -> LoopReport:
-    """Work until there are so many generations; the same call resumes.
+    """Work until the loop has its number of generations; the same call resumes.
 
     `training` says how a candidate is trained; its data, output and first weights are the loop's. Raises OSError or
     ValueError, and KeyboardInterrupt at Ctrl-C: finished stages are kept.
@@ -64,7 +58,7 @@ def run_loop(loop: Loop, training: ValueTraining) -> LoopReport:
         nets=loop.nets(),
     )
     with RunWriter(loop.output, plan) as run:
-        stages = Stages(list(run.lines(Stage)), run)
+        stages = Stages(loop.output, run)
         generations = [Generation(loop, stages, number) for number in range(loop.generations + 1)]
         best = generations[0]
         best.begin()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from experiments.elo.sprt import Sprt
 from experiments.factory.expand import Mixture
@@ -136,10 +137,10 @@ class Loop:
         """Return the seed of a generation's games and gate; held-out games and other matches have the next one."""
         return 2 * (1000 * self.seed + generation)
 
-    def self_play(self, net: str, output: Path, positions: int, seed: int) -> SelfPlay:
+    def self_play(self, network_path: str, output: Path, positions: int, seed: int) -> SelfPlay:
         """Return the options of a generation's games."""
         return SelfPlay(
-            net,
+            network_path,
             output,
             positions,
             self.nodes,
@@ -170,22 +171,22 @@ class Loop:
             output=output,
         )
 
-    def file_of(self, net: str) -> str:
+    def file_of(self, network_path: str) -> str:
         """Return the file of a network that may be `material`, or a shipped name."""
-        return str(self.output / "material.safetensors") if net == MATERIAL else net
+        return str(self.output / "material.safetensors") if network_path == MATERIAL else network_path
 
     def workforce(self) -> Workforce:
         """Return the workers of games and labels, which make the same files regardless of interruptions."""
         return Workforce(self.workers, self.ray, in_order=True)
 
-    def deciding(self, training: ValueTraining) -> dict[str, Any]:
-        """Return the options that decide what is made, by the names of their fields; `config` has the training's."""
+    def deciding(self, training: ValueTraining) -> Mapping[str, object]:
+        """Return the options that decide the results, by the names of their fields; `config` has the training's."""
         free = ("output", "generations", "keep", "workers", "ray", "first", "against", "yardstick")
-        found = flat({name: value for name, value in asdict(self).items() if name not in free})
+        found = dict(flat({name: value for name, value in asdict(self).items() if name not in free}))
         if self.openings is not None:
             found["openings"] = hashlib.sha256("\n".join(read_openings(self.openings)).encode()).hexdigest()
         own = training.configuration().items()
-        return found | {"config": {name: value for name, value in own if name not in _THE_LOOPS_OWN}}
+        return {**found, "config": {name: value for name, value in own if name not in _THE_LOOPS_OWN}}
 
     def nets(self) -> dict[str, Path | str]:
         """Return the networks that were not made here, by their parts, as files or shipped names."""

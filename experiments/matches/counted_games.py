@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -166,7 +165,7 @@ class CountedGames:
         settings = PairSettings(self.ending(), lines, self.plies(), self.balance, self.played_out, self.seed)
         return PairTask(first.player, second.player, settings)
 
-    def deciding(self, lines: tuple[str, ...], players: Mapping[str, Any]) -> dict[str, Any]:
+    def deciding(self, lines: tuple[str, ...], players: Mapping[str, object]) -> Mapping[str, object]:
         """Return the options that decide which games are played, with those of the players; not how many are played."""
         return {
             "nodes": self.nodes,

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from experiments.games.player import Player, PuctPlayer
 from experiments.network_kinds.player_command import as_player
@@ -22,7 +21,7 @@ from search.system.bounds import MOST_MEGABYTES
 from search.system.options import OptionError
 from search.system.paths import PathLike
 from search.usi.alphabeta import DEFAULT_FV_SCALE, NO_ARCHITECTURE
-from search.usi.options import Check, FileName, Option, OptionValues, Spin
+from search.usi.usi_options import Check, FileName, Option, OptionValues, Spin
 
 NETWORKS = (".safetensors", ".bin", ".onnx")
 HASH_MB = 16
@@ -59,7 +58,7 @@ class NamedPlayer:
         return self.player
 
     @property
-    def conditions(self) -> dict[str, Any]:
+    def conditions(self) -> Mapping[str, object]:
         """Conditions of the player's runs: the signature of the alpha-beta search; PUCT has none."""
         return {} if isinstance(self.player, PuctPlayer) else {"signature": search_signature()}
 
@@ -69,10 +68,10 @@ class NamedPlayer:
         return player_name(self.net if whole else Path(self.net).name, limits, self.chosen)
 
 
-def player_name(net: str, limits: Mapping[str, int], chosen: Mapping[str, str]) -> str:
+def player_name(network_path: str, limits: Mapping[str, int], chosen: Mapping[str, str]) -> str:
     """Return a player's name for readers, from its network, its nodes and depth per move, and its options."""
     words = [f"{most} {what}" for what, most in limits.items() if most]
-    return f"{net} ({', '.join([*words, *(f'{option}={value}' for option, value in chosen.items())])})"
+    return f"{network_path} ({', '.join([*words, *(f'{option}={value}' for option, value in chosen.items())])})"
 
 
 def plays_in_process(command: str) -> bool:
@@ -136,17 +135,17 @@ def read_player(command: PathLike, options: Sequence[str], nodes: int, depth: in
     return NamedPlayer(player, net, chosen)
 
 
-def _puct_player(net: Path, options: Sequence[str], nodes: int, depth: int, field: str) -> NamedPlayer:
+def _puct_player(network_path: Path, options: Sequence[str], nodes: int, depth: int, field: str) -> NamedPlayer:
     if depth or not 2 <= nodes <= MOST_VISITS:
         raise OptionError(
-            f"{net}: is played by PUCT, which is limited by `nodes`, 2 to {MOST_VISITS:,} as records have room for, "
-            "and not by `depth`",
+            f"{network_path}: is played by PUCT, which is limited by `nodes`, 2 to {MOST_VISITS:,} as records have "
+            "room for, and not by `depth`",
             "nodes",
             "depth",
         )
     if options:
         raise _option_error(field, f"{options[0]}: a PUCT player in this process has no options")
-    return NamedPlayer(PuctPlayer(net.read_bytes(), nodes), str(net), {})
+    return NamedPlayer(PuctPlayer(network_path.read_bytes(), nodes), str(network_path), {})
 
 
 def _option_error(field: str, words: str) -> ValueError:

@@ -10,7 +10,7 @@ from experiments.games.player import PuctPlayer
 from experiments.jobs.protocol import Product
 from experiments.matches.pair import COLOURS, PairSettings, pair_product
 from experiments.zero.exploration import Exploration
-from experiments.zero.network import open_network
+from experiments.zero.onnx_bytes import open_network
 from experiments.zero.puct_game import Game, tree_megabytes
 from experiments.zero.search import search_together
 from search.puct.engine import Settings

@@ -1,4 +1,4 @@
-"""Which network is best if an evaluation may cost so many nanoseconds, as far as games or d1-RMSE decide it."""
+"""Best network per evaluation time, as far as games or d1-RMSE decide it."""
 
 from __future__ import annotations
 

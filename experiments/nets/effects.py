@@ -57,7 +57,7 @@ class Pair:
 def pairs_of(nets: Sequence[NetResult]) -> list[Pair]:
     """Return all pairs among a plan's own networks: option by option, change by change."""
     whole = [
-        (default_options(net.options["kind"]) | dict(net.options), net)
+        ({**default_options(net.options["kind"]), **net.options}, net)
         for net in nets
         if net.options and net.tested.d1_rmse is not None
     ]

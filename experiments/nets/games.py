@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from experiments.arena.engine_match import EngineMatchReport, Match, play_match
 from experiments.matches.counted_match import CountedMatch, MatchReport, play_counted_match
@@ -118,7 +117,7 @@ def refuse_other_play(results: Results, play: Play, folder: Path) -> None:
                 )
 
 
-def deciding(play: Play) -> dict[str, Any]:
+def deciding(play: Play) -> Mapping[str, object]:
     """Return the options that decide which games a network plays, if it does."""
     return {name: value for name, value in asdict(play).items() if name not in _UNDECIDING}
 
@@ -237,9 +236,9 @@ def _openings(play: Play) -> Path | None:
     return Path(play.openings) if play.openings else None
 
 
-def _counted(net: str, play: Play, nodes: int, place: Path, ray: str | None = None) -> CountedMatch:
+def _counted(network_path: str, play: Play, nodes: int, place: Path, ray: str | None = None) -> CountedMatch:
     return CountedMatch(
-        first=net,
+        first=network_path,
         second=play.opponent,
         nodes=nodes,
         second_nodes=play.nodes,

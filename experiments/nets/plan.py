@@ -233,7 +233,7 @@ class Plan:
         for number, seed in enumerate(self.seeds):
             for options in chain.from_iterable(map(combinations, self.spaces)):
                 seeded = {"seed": seed} if self.seeds != (0,) and "seed" not in options else {}
-                point = self.made(options | seeded)
+                point = self.made({**options, **seeded})
                 if point.key not in known and (seeded or not number):
                     known.add(point.key)
                     yield point
@@ -252,7 +252,7 @@ class Plan:
         named = (*self.measure.files(), *learnt, *sources)
         return tuple(dict.fromkeys(name for name in named if name and name not in self.data))
 
-    def whole(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def whole(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return options with those of all points, and of its kind, that they leave out."""
         common = {name: value for name, value in self.train.items() if not isinstance(value, dict)}
         kind = options.get("kind", common.get("kind"))
@@ -335,7 +335,7 @@ class Plan:
             self._check_training(entry.options, place)
 
     def _check_training(self, options: Mapping[str, Any], place: str) -> None:
-        whole = self.whole(options)
+        whole = dict(self.whole(options))
         positions, data = whole.pop("positions", 0), _files(whole.get("data"))
         if type(positions) is not int or positions < 0:
             raise ValueError(f"{place}: positions {str(positions)[:40]!r}: a whole number is needed, 0 for all")
@@ -372,7 +372,7 @@ def _files(value: Any) -> tuple[str, ...]:
     return ()
 
 
-def _extremes(space: Space) -> Iterator[dict[str, Any]]:
+def _extremes(space: Space) -> Iterator[Mapping[str, Any]]:
     """Yield combinations in which every value that is checked stands once."""
     first = {name: ends(choices)[0] for name, choices in space.items()}
     yield first

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from experiments.nets.plan import Measures
 from experiments.nets.steps import Folded, Size, Tested, Trained
 from experiments.nets.timing import Timed
-from lite.program import libraries, machine_of, program
+from lite.datasets.description import DataContent
+from lite.program import Program, libraries, program
 from lite.run_folder import Line, RunWriter, read_lines
 
 Kept = TypeVar("Kept", bound="Keyed")
@@ -32,9 +33,8 @@ class Keyed(Line):
 class File(Keyed, kind="plan file"):
     """A file or set that results depend on."""
 
-    of: Mapping[str, Any]
-    """Its name, digest and description, see `describe_data`."""
-    made_by: Mapping[str, str | None] = field(default_factory=program)
+    of: DataContent
+    made_by: Program = field(default_factory=program)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +62,12 @@ class NetResult(Keyed, kind="net"):
     timed: Timed | None = None
     data: Mapping[str, str] = field(default_factory=dict)
     """Digests of what it learnt from."""
-    made_by: Mapping[str, str | None] = field(default_factory=program)
+    made_by: Program = field(default_factory=program)
     versions: Mapping[str, str] = field(default_factory=libraries)
 
     @property
     def machine(self) -> str:
-        return machine_of(dict(self.made_by))
+        return self.made_by.machine
 
     @property
     def title(self) -> str:
@@ -119,7 +119,7 @@ class Games(Keyed, kind="net games"):
     """Speed of the network's search over the opponent's; of games at equal time."""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
-    made_by: Mapping[str, str | None] = field(default_factory=program)
+    made_by: Program = field(default_factory=program)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +127,7 @@ class StepTimes(Keyed, kind="step times"):
     """CPU microseconds per position of a training step, of networks by their names, timed in turn on one core."""
 
     microseconds: Mapping[str, float]
-    made_by: Mapping[str, str | None] = field(default_factory=program)
+    made_by: Program = field(default_factory=program)
 
 
 KINDS: tuple[type[Keyed], ...] = (File, Measured, NetResult, Failed, Games, StepTimes)

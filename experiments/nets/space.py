@@ -12,7 +12,7 @@ from typing import Any
 from lite.typed import typed
 
 MOST_VALUES = 10_000
-"""A range with a step has at most so many values."""
+"""Largest number of values of a range with a step."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def read_choices(value: Any, place: str, search: str) -> Choices:
     return values
 
 
-def combinations(space: Space) -> Iterator[dict[str, Any]]:
+def combinations(space: Space) -> Iterator[Mapping[str, Any]]:
     """Yield every combination of a space whose ranges have steps."""
     values = [choices.values() if isinstance(choices, Range) else choices for choices in space.values()]
     for chosen in product(*values):

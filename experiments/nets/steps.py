@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -27,12 +26,11 @@ from lite.training.run import Run
 from lite.training.targets import sigmoid, win_rate
 from lite.training.testing import load_predictor
 from lite.training.train import ValueTask
-from lite.typed import typed
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.score import CP_PER_LOGIT
 
-Picked = TypeVar("Picked")
+Part = TypeVar("Part")
 PLANES = "planes"
 """Features of residual networks."""
 FOLDED_POSITIONS = 10_000
@@ -79,7 +77,7 @@ class Folded:
 
 @dataclass(frozen=True)
 class Rare:
-    """How well a head predicts what seldom happens, beside what its base rate predicts; see `judge_rare`."""
+    """Figures of a head that predicts a rare event, beside those of its base rate; see `judge_rare`."""
 
     base_rate: float
     brier: float
@@ -126,7 +124,7 @@ class Size:
 
 @dataclass(frozen=True)
 class TrainStep:
-    """Train a network to its end, or go on with its training."""
+    """Train a network to its end; an interrupted training is resumed."""
 
     training: Training
     """Its `output` is the run's folder."""
@@ -149,7 +147,7 @@ class TrainStep:
 
 @dataclass(frozen=True)
 class FoldStep:
-    """Make the file that the engine plays with of a trained network."""
+    """Make the file of a trained network that the engine plays with."""
 
     run_folder: Path
     net: Path
@@ -169,7 +167,7 @@ class MeasureStep:
     """Measure a network on held-out positions."""
 
     net: str
-    """A folded network, or of a residual one the trained one."""
+    """A folded network, or a trained residual one."""
     valid: tuple[Path, ...]
     positions: int | None = None
     """Number of positions of `valid`; None: all."""
@@ -179,14 +177,14 @@ class MeasureStep:
 
     def run(self) -> Tested:
         is_value = kind_of(self.net) is Kind.FOLDED
-        found = json.loads(json.dumps(judge(self.net, self.valid, self.positions).as_json()))
+        found = judge(self.net, self.valid, self.positions)
         d1 = measure_d1(self.net, self.yardstick) if is_value and self.yardstick else None
         return Tested(
-            _of(Report, found, self.net),
-            found.get("policy_accuracy"),
-            found.get("policy_loss"),
-            _of(Rare, found["draw"], self.net) if "draw" in found else None,
-            tuple(name for name in TARGET_BITS if name in found),
+            _part(Report, found),
+            found.policy_accuracy,
+            found.policy_loss,
+            None if found.draw is None else _part(Rare, found.draw),
+            tuple(name for name in TARGET_BITS if getattr(found, name) is not None),
             d1.rmse if d1 else None,
             d1.error if d1 else None,
             measure_residual(self.net, self.residual) if is_value and self.residual else None,
@@ -194,9 +192,9 @@ class MeasureStep:
         )
 
 
-def _of(kind: type[Picked], figures: Mapping[str, Any], place: str) -> Picked:
-    """Return those of the figures that are fields of a dataclass."""
-    return typed(kind, {one.name: figures[one.name] for one in fields(kind)}, place)  # type: ignore[arg-type]
+def _part(kind: type[Part], whole: object) -> Part:
+    """Return the fields of a dataclass from a result that has fields of the same names."""
+    return kind(**{one.name: getattr(whole, one.name) for one in fields(kind)})  # type: ignore[arg-type]
 
 
 def begin(training: Training) -> Run:
@@ -210,23 +208,23 @@ def _epoch(line: EpochTest) -> Epoch:
     return Epoch(line.loss, report.accuracy, report.log_loss, parts.get("policy_accuracy"), parts.get("policy_loss"))
 
 
-def measure_residual(net: str, data: Path) -> float:
+def measure_residual(network_path: str, data: Path) -> float:
     """Return the root of the mean square of a network's static win rate less that of the records' scores."""
-    predict, squares, count = load_predictor(net), 0.0, 0
+    predict, squares, count = load_predictor(network_path), 0.0, 0
     for batch in Reader((data,), 8192, shuffle=False):
         errors = sigmoid(predict(batch)[:, 0].astype(np.float64)) - win_rate(batch.score, CP_PER_LOGIT)
         squares, count = squares + float((errors**2).sum()), count + len(batch)
     return float(np.sqrt(squares / count))
 
 
-def size_of(net: str, run_folder: Path | None = None) -> Size:
+def size_of(network_path: str, run_folder: Path | None = None) -> Size:
     """Return the size of a network of the engine's, or of the residual network of a run."""
     if run_folder is not None and kind_of(str(run_folder)) is Kind.POLICY_VALUE:
         model = load_resnet(run_folder)[0]
         config = model.network_config
         weights = sum(weight.numel() * weight.element_size() for weight in model.parameters())
         return Size(PLANES, (config.blocks, config.channels), weights, multiply_adds(model))
-    return size_of_network(load_network(net))
+    return size_of_network(load_network(network_path))
 
 
 def size_of_network(network: EvalNetwork) -> Size:

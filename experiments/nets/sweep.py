@@ -117,7 +117,7 @@ class SweepReport:
 
 
 def run_sweep(sweep: Sweep) -> SweepReport:
-    """Do what is left of a plan. Raises OSError or ValueError, KeyboardInterrupt when interrupted: results are kept."""
+    """Do the remaining work of a plan. Raises OSError, ValueError, or KeyboardInterrupt; results are kept."""
     entries = sweep.entries()
     run = _Run(sweep, plan_of(entries, str(sweep.plan)))
     run.check()
@@ -151,7 +151,7 @@ class _Run:
         return place_of(self.plan, self.folder)
 
     def check(self) -> None:
-        """Raise OSError or ValueError for what could not be done, before anything is written."""
+        """Raise OSError or ValueError for a plan that cannot be carried out, before anything is written."""
         if self.sweep.workers is not None:
             check_numbers(self.sweep, "workers", most=MOST_AT_ONCE)
         if self.sweep.games and self.plan.playing is not None:
@@ -176,7 +176,7 @@ class _Run:
         return {**kept, **found}
 
     def do(self) -> SweepReport:
-        """Do what is left, and keep it in `results`."""
+        """Do the remaining work, and keep it in `results`."""
         results = self.results
         self._refuse_changes()
         play = self.plan.playing if self.sweep.games else None
@@ -301,7 +301,9 @@ class _Run:
                     raise KeyboardInterrupt
 
     def _prepare(self, point: Point) -> None:
-        """Cut what a point learns from. Raises OSError, or ValueError also if what it begins from has failed."""
+        """Cut the positions that a point learns from.
+
+        Raises OSError or ValueError, also if the point that it begins from has failed."""
         if point.after and self.results.find(NetResult, point.after, point.seed) is None:
             raise ValueError(f"{point.after}, seed {point.seed}, from which it begins, is not trained")
         for name in point.options.get("data", ()):
@@ -312,8 +314,8 @@ class _Run:
             choose_positions(data, int(point.options["positions"]), cut)
 
     def _digests(self, point: Point) -> dict[str, str]:
-        """Return the digests of what a point has learnt from: sets that are made again may come out otherwise."""
-        made = {file.name: str(file.of["sha256"]) for file in self.results.all(File)}
+        """Return the digests of a point's training data: sets that are made again may come out otherwise."""
+        made = {file.name: file.of.sha256 for file in self.results.all(File)}
         known = self.digests | made
         return {name: known[name] for name in point.options.get("data", ()) if name in known}
 
@@ -369,7 +371,7 @@ class _Source:
     def __init__(self, plan: Plan, folder: Path, results: Results) -> None:
         known = plan.known_points()
         self.left = [point for point in known if results.find(NetResult, *point.key) is None]
-        """Those that are known before any is done."""
+        """The points that are known before any is done."""
         self.sampler = None if plan.search == "grid" else Sampler(plan, folder, results)
         self.total = len(known) + (plan.points if self.sampler else 0)
         """Number of points, with those that are done."""

@@ -26,7 +26,7 @@ ALIKE = 0.05
 MOST_NODES = 1_000_000
 """Nodes of a search that is timed: three times as many as any takes with a sound network, and a second's work."""
 MOST_RUNS = 6
-"""Runs are repeated up to so many times as many as must agree."""
+"""Largest number of runs, as a multiple of the number that must agree."""
 SPEED_NODES, SPEED_ROUNDS = 100_000, (1, 2, 4)
 """Nodes of a search where two networks' speeds are compared, and the rounds of the first and of further attempts."""
 INFERENCE_BATCH, INFERENCES = 256, 3
@@ -82,7 +82,7 @@ class EvaluationRun:
     recorded: str = ""
 
     def run(self) -> Evaluation:
-        from search.evaluation.bench import bench_evaluation
+        from search.evaluation.evaluation_speed import bench_evaluation
 
         found = bench_evaluation(self.net, Path(self.recorded) if self.recorded else None)
         reference = found.half_kp.update_ns + found.half_kp.forward_ns
@@ -117,8 +117,8 @@ class InferenceRun:
     def run(self) -> float:
         import torch
 
-        from experiments.resnet.judge import plane_tensors, uses_bfloat16
         from experiments.resnet.network import load_resnet
+        from experiments.resnet.testing import plane_tensors, uses_bfloat16
         from lite.records.reader import Reader
 
         torch.set_num_threads(1)
@@ -232,7 +232,7 @@ def agreeing(
 
 
 def time_value_network(
-    net: str, repeats: int, recorded: str, isolated: Isolated, show: Callable[[str], None] = lambda stage: None
+    network_path: str, repeats: int, recorded: str, isolated: Isolated, show: Callable[[str], None] = lambda stage: None
 ) -> Timed:
     """Time a value network in processes of `isolated`, bound to the core for timing. Raises as `Isolated.run`.
 
@@ -240,7 +240,7 @@ def time_value_network(
     """
     with alone(isolated):
         load = machine_load()
-        one, search = EvaluationRun(net, recorded), SearchRun(net, MOST_NODES)
+        one, search = EvaluationRun(network_path, recorded), SearchRun(network_path, MOST_NODES)
         found = agreeing(lambda: isolated.run(one).result, lambda run: run.cost, repeats, show, "evaluations")
         searches = agreeing(lambda: isolated.run(search).result, lambda nps: 1 / nps, repeats, show, "searches")
     parts = {
@@ -252,7 +252,7 @@ def time_value_network(
 
 
 def time_residual_network(
-    net: str,
+    network_path: str,
     run: Path,
     data: Sequence[Path],
     repeats: int,
@@ -265,7 +265,7 @@ def time_residual_network(
     """
     with alone(isolated):
         load = machine_load()
-        step, search = InferenceRun(run, tuple(data)), SearchRun(net, MOST_NODES)
+        step, search = InferenceRun(run, tuple(data)), SearchRun(network_path, MOST_NODES)
         found = agreeing(lambda: isolated.run(step).result, lambda cost: cost, repeats, show, "evaluations")
         searches = agreeing(lambda: isolated.run(search).result, lambda nps: 1 / nps, repeats, show, "searches")
     return _timed(statistics.median(found.runs), found, searches, load=load)
@@ -288,13 +288,13 @@ def _known_spread(found: Agreement[Any]) -> float | None:
     return round(found.spread, 4) if len(found.runs) > 1 else None
 
 
-def speed_ratio(net: str, opponent: str, isolated: Isolated) -> SpeedRatio:
+def speed_ratio(network_path: str, opponent: str, isolated: Isolated) -> SpeedRatio:
     """Compare the speeds of two networks' searches, again in more rounds if they do not agree.
 
     Raises as `Isolated.run`."""
     with alone(isolated):
         for rounds in SPEED_ROUNDS:
-            found = isolated.run(SpeedRun(net, opponent, rounds, SPEED_NODES)).result
+            found = isolated.run(SpeedRun(network_path, opponent, rounds, SPEED_NODES)).result
             if found.agrees:
                 break
     return found

@@ -25,7 +25,7 @@ RESNET = "resnet"
 KINDS = (*CONFIGS, RESNET)
 """Kinds of networks that a plan can train."""
 LANES = 32
-"""The engine's rows are a multiple of so many numbers."""
+"""The width of the engine's rows is a multiple of this."""
 OF_A_RUN = ("output", "resume", "overwrite", "max_steps")
 """Fields that a plan cannot set: every network is trained to the end, in a folder of its own."""
 
@@ -58,7 +58,7 @@ def checked_training(options: Mapping[str, Any], place: str) -> Training:
     return training
 
 
-def default_options(kind: str) -> dict[str, Any]:
+def default_options(kind: str) -> Mapping[str, object]:
     """Return the default of each option of a kind of network, and the default seed, as JSON has them."""
     found = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(_network(kind)()).items()}
     return {name.replace("_", "-"): value for name, value in found.items()} | {"seed": 0}

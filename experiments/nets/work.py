@@ -40,7 +40,7 @@ STAGE = "stage"
 
 @dataclass(frozen=True)
 class Place:
-    """Where files of a plan lie: those that it makes in its folder, others as seen from the working directory."""
+    """Places of a plan's files: those that it makes lie in its folder, others as seen from the working directory."""
 
     folder: Path
     made: frozenset[str]
@@ -58,13 +58,14 @@ class Place:
         return self.point(point) / "run"
 
     def net(self, point: Point) -> str:
-        """Return the file that plays of a point."""
+        """Return the network file of a point that plays."""
         suffix = "onnx" if point.options.get("kind") == RESNET else "safetensors"
         return point.net or str(self.point(point) / f"net.{suffix}")
 
     def cut(self, point: Point) -> Path | None:
-        """Return the file with so many positions of a point's data; None where it learns from all. Raises OSError,
-        ValueError for data of which none can be cut."""
+        """Return the file with the positions that are cut from a point's data; None where it learns from all.
+
+        Raises OSError, ValueError for data of which none can be cut."""
         if not (count := point.options.get("positions")):
             return None
         data = list(point.options["data"])
@@ -74,7 +75,7 @@ class Place:
         return made or stem.with_suffix(cut_suffix([self.of(name) for name in data]))
 
     def training(self, point: Point, valid: tuple[str, ...]) -> Training:
-        """Return a point's training, with what it learns from and where it goes."""
+        """Return a point's training, with its data and its folder."""
         options = {name: value for name, value in point.options.items() if name != "positions"}
         training = training_of({"save-minutes": 1.0, **options}, point.label)
         cut = self.cut(point)
@@ -134,7 +135,7 @@ class PointWorker:
         return Product(pickle.dumps(found), {})
 
     def done(self, point: Point) -> NetResult:
-        """Do what is left of a point."""
+        """Do the remaining steps of a point."""
         place, net = self._place, self._place.net(point)
         folder, run = place.point(point), place.run(point)
         folder.mkdir(parents=True, exist_ok=True)
@@ -190,10 +191,10 @@ class PointWorker:
         done = self._working.run(TrainStep(training))
         return replace(done.result, seconds=done.seconds, cpu_seconds=done.cpu_seconds)
 
-    def _test_step(self, net: str, valid: tuple[Path, ...]) -> MeasureStep:
+    def _test_step(self, network_path: str, valid: tuple[Path, ...]) -> MeasureStep:
         measures, of = self._measures, self._place.of
         return MeasureStep(
-            net,
+            network_path,
             valid,
             measures.positions or None,
             tuple(map(of, measures.yardstick)),
@@ -228,6 +229,6 @@ def refuse_other_options(point: Point, folder: Path) -> None:
 
 
 def result_of(product: Product) -> NetResult | Failed:
-    """Return what `PointWorker.run` has made."""
+    """Return the result of `PointWorker.run`."""
     found: NetResult | Failed = pickle.loads(product.content)
     return found

@@ -4,53 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from experiments.network_kinds.kind import kind_of
-from lite.training.metrics import CalibrationBin, Report
-from lite.typed import typed
+from experiments.resnet.heads import RareHead
+from lite.training.metrics import Report
 from search.system.bounds import MOST_AT_ONCE, check_number
 from search.system.options import OptionError
 from search.system.paths import PathLike, as_paths
 
 Precision = Literal["auto", "float32", "bfloat16"]
-RARE_HEADS = ("draw", "sennichite", "declaration", "move_limit", "entered")
-"""Heads of policy-value networks that predict rare events."""
-
-
-@dataclass(frozen=True)
-class RareHead:
-    """Figures of a head that predicts a rare event, beside those of always predicting the base rate."""
-
-    positions: int
-    """Number of positions."""
-    positives: int
-    """Number of positions where the event happened."""
-    base_rate: float
-    """Share of positions where the event happened."""
-    accuracy: float
-    """Share of correct predictions with a threshold of one half."""
-    base_accuracy: float
-    """Accuracy of always predicting the more frequent outcome."""
-    brier: float
-    """Mean squared error of the predicted probability."""
-    base_brier: float
-    """Brier score of always predicting the base rate."""
-    log_loss: float
-    """Mean binary cross-entropy, in nats."""
-    base_log_loss: float
-    """Log loss of always predicting the base rate."""
-    precision: float | None
-    """Share of predicted events that happened; None if none is predicted."""
-    recall: float | None
-    """Share of events that are predicted; None without events."""
-    precision_at_positives: float | None
-    """Precision among the likeliest positions, as many as there are events; None without events."""
-    average_precision: float | None
-    """Mean precision over the events, likeliest first; None without events."""
-    calibration: tuple[CalibrationBin, ...]
-    """Groups of positions, from the least likely ones to the likeliest hundredth."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +45,6 @@ class JudgeReport(Report):
     """Figures of the head for games that reach the move limit; networks with that head only."""
     entered: RareHead | None = None
     """Figures of the head for entering kings; networks with that head only."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields, without those of heads that the network does not have."""
-        heads = ("policy_accuracy", "policy_loss", *RARE_HEADS)
-        return {name: value for name, value in asdict(self).items() if value is not None or name not in heads}
 
 
 def judge(
@@ -118,23 +77,14 @@ def judge(
 
     torch.set_num_threads(threads)
     if kind.has_policy:
-        from experiments.resnet.judge import judge_resnet
+        from experiments.resnet.testing import judge_resnet
 
-        found = judge_resnet(network_path, files, batch_size or 512, positions, precision)
+        tested = judge_resnet(network_path, files, batch_size or 512, positions, precision)
+        found, heads = tested.value, vars(tested.heads)
     else:
         from lite.training.testing import judge_net
 
-        found = judge_net(network_path, files, batch_size or 8192, positions)
-    parts: dict[str, Any] = {
-        name: typed(RareHead, value, f"{network_path}: {name}") if name in RARE_HEADS else value
-        for name, value in found.parts.items()
-    }
+        found, heads = judge_net(network_path, files, batch_size or 8192, positions), {}
     return JudgeReport(
-        **{one.name: getattr(found.report, one.name) for one in fields(found.report)},
-        net=network_path,
-        data=found.data,
-        records_read=found.refusals.read,
-        refused=dict(found.refusals.reasons.most_common()),
-        first_refused=tuple(found.refusals.named),
-        **parts,
+        **vars(found.report), net=network_path, data=found.data, **vars(found.refusals.figures()), **heads
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,10 +29,6 @@ class PositionValue:
     draw: float | None = None
     """Probability of a draw; None if the network has no draw head."""
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields that are known."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
 
 @dataclass(frozen=True)
 class EvaluatedPosition:
@@ -48,10 +44,6 @@ class EvaluatedPosition:
     """Expected result, 0 to 1; a draw counts one half."""
     draw: float | None
     """Probability of a draw; None if the network has no draw head."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields that are known."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 Valuer = Callable[[np.ndarray, np.ndarray, np.ndarray], list[PositionValue]]
@@ -94,11 +86,11 @@ def load_valuer(network_path: str) -> Valuer:
     if kind is Kind.FOLDED:
         return _folded_valuer(load_network(network_path))
     if kind.has_policy:
-        from experiments.resnet.judge import load_predictor
         from experiments.resnet.network import load_resnet
+        from experiments.resnet.testing import load_predictor
 
         if kind is Kind.POLICY_VALUE:
-            scale = float(load_resnet(network_path)[1].get("cp_per_logit", CP_PER_LOGIT))
+            scale = load_resnet(network_path)[1].cp_per_logit or CP_PER_LOGIT
         predict_all = load_predictor(network_path)
 
         def by_policy_network(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> list[PositionValue]:
@@ -110,7 +102,7 @@ def load_valuer(network_path: str) -> Valuer:
     from lite.training.testing import load_predictor as load_value_predictor
 
     if kind is Kind.VALUE:
-        scale = float(load_model(network_path)[1].get("cp_per_logit", CP_PER_LOGIT))
+        scale = load_model(network_path)[1].cp_per_logit or CP_PER_LOGIT
     predict = load_value_predictor(network_path)
 
     def by_value_network(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> list[PositionValue]:
@@ -140,6 +132,6 @@ def _values(logits: np.ndarray, scale: float, draws: np.ndarray | None = None) -
 
 def _batch(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> Any:
     """Return the positions as a batch of records without moves, scores or results."""
-    from lite.records.decode import as_batch, labelled_dtype
+    from lite.records.batch import as_batch, labelled_dtype
 
     return replace(as_batch(np.zeros(len(pieces), labelled_dtype)), pieces=pieces, hands=hands, in_check=in_check)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.arena.results import recorded_games
+from experiments.arena.arena_games import recorded_games
 from experiments.elo.ratings import Meeting
 from experiments.jobs.ledger import LandedJob
 from experiments.league.in_process import Crosstable, meetings_of

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
+from experiments.arena.arena_games import recorded_games
 from experiments.arena.course import read_course
 from experiments.arena.engine_match import VERB as USI_VERB
 from experiments.arena.engine_match import tally_games
 from experiments.arena.process import ARENA
-from experiments.arena.results import recorded_games
 from experiments.elo.sprt import Sprt
 from experiments.elo.strength import in_words
 from experiments.jobs.ledger import LandedJob
@@ -98,12 +98,6 @@ def standing_row(report: Standings) -> Row:
     """Return the fields of a standing that a chart shows."""
     found = interval("Elo", report.elo, report.elo_low, report.elo_high)
     return {**found, "games": report.games, "wins": report.wins, "draws": report.draws, "losses": report.losses}
-
-
-def standing_row_of(figures: Mapping[str, Any]) -> Row:
-    """Return `standing_row` of figures by their names."""
-    found = interval("Elo", figures["elo"], figures["elo_low"], figures["elo_high"])
-    return {**found, **{name: figures[name] for name in ("games", "wins", "draws", "losses")}}
 
 
 def elo_cells(report: Standings) -> tuple[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from experiments.arena.engine_match import VERB as USI_MATCH
 from experiments.judge.judged_match import VERB as JUDGED_MATCH
@@ -22,7 +21,7 @@ from experiments.report.league_section import league_section
 from experiments.report.loop_section import loop_section
 from experiments.report.match_section import match_section
 from experiments.report.nets_section import nets_section
-from experiments.report.page import as_page
+from experiments.report.report_page import as_page
 from experiments.report.section import UNREADABLE, Run, Section
 from experiments.report.training_section import VERBS as TRAININGS
 from experiments.report.training_section import training_section
@@ -69,15 +68,6 @@ class Written:
     charts: tuple[str, ...]
     """Titles of the charts."""
     pictures: tuple[Path, ...]
-
-    def figures(self) -> dict[str, Any]:
-        """Return everything as one JSON object."""
-        return {
-            "page": str(self.page),
-            "runs": list(map(str, self.runs)),
-            "charts": list(self.charts),
-            "pictures": list(map(str, self.pictures)),
-        }
 
 
 def write_report(report: Report) -> Written:

@@ -6,10 +6,9 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from experiments.report.charts import Chart
-from lite.program import UNKNOWN, machine_of, program_of
+from lite.program import UNKNOWN, Program
 from lite.run_folder import Maker, RunRecord
 
 UNREADABLE = (KeyError, TypeError, IndexError, ValueError, AttributeError, ArithmeticError)
@@ -61,15 +60,6 @@ class Origin:
     seed: str = UNKNOWN
     when: str = UNKNOWN
 
-    @classmethod
-    def by(
-        cls, run: str, command: str, makers: Sequence[dict[str, Any]], seeds: Iterable[Any], when: str = UNKNOWN
-    ) -> Origin:
-        """Return the origin of a run by makers as `lite.program.program` describes them; each of them and of seeds is
-        named once."""
-        programs, machines = map(program_of, makers), map(machine_of, makers)
-        return cls(run, command, _joined(programs), _joined(machines), _joined(map(str, seeds), ", "), when)
-
 
 @dataclass(frozen=True)
 class Section:
@@ -106,7 +96,7 @@ def command_of(record: RunRecord) -> str:
 
 
 def _program(maker: Maker) -> str:
-    return program_of({"version": maker.versions.get("liteshogi"), "commit": maker.versions.get("commit")})
+    return Program(maker.versions.get("liteshogi"), maker.versions.get("commit")).name
 
 
 def _joined(texts: Iterable[str], between: str = "; ") -> str:

@@ -12,19 +12,19 @@ from experiments.report.section import Run, Section, Table, command_of, origin_o
 from experiments.resnet.train import KIND as RESNET
 from lite.networks.build import CONFIGS
 from lite.training.log import EpochTest, Steps, lines_of, read_log
-from lite.training.plan import verb_of
+from lite.training.run_plan import verb_of
 
 VERBS = tuple(verb_of(kind) for kind in (*CONFIGS, RESNET))
 MOST_POINTS = 300
 """Points of a curve; more are thinned out evenly."""
-FIGURES = {"accuracy": ".2%", "loss": ".4f", "log_loss": ".4f", "brier": ".4f", "calibration_error": ".4f"}
+FIGURES = {"accuracy": ".2%", "log_loss": ".4f", "brier": ".4f", "calibration_error": ".4f"}
 HEAD = (
     "run",
     "accuracy",
-    "held-out loss",
     "log loss",
     "Brier score",
     "calibration error",
+    "held-out loss",
     "held-out games",
     "kind",
     "steps",
@@ -59,9 +59,10 @@ def training_section(runs: Sequence[Run]) -> Section:
         for line in tested:
             if line.report.accuracy is not None:  # drawn games alone have none
                 own.accuracy.append(named | {"step": line.step, "accuracy, %": 100 * line.report.accuracy})
-        last: dict[str, Any] = {}
+        figures = [""] * (1 + len(FIGURES))
         if tested:
-            last = tested[-1].flat()
+            loss = _cell(tested[-1].loss, ".4f")
+            figures = [*(_cell(getattr(tested[-1].report, name), form) for name, form in FIGURES.items()), loss]
             for one in tested[-1].report.calibration:
                 shown = {"predicted": one.predicted, "actual": one.actual, "positions": one.positions}
                 own.calibration.append({"run": run.name, **shown})
@@ -69,7 +70,6 @@ def training_section(runs: Sequence[Run]) -> Section:
                 if band.accuracy is not None:
                     ply = band.band.removeprefix("ply ")
                     own.by_ply.append({"run": run.name, "ply": ply, "accuracy, %": 100 * band.accuracy})
-        figures = ["" if last.get(name) is None else format(last[name], form) for name, form in FIGURES.items()]
         taken = max((line.step for line in log), default=0)
         table.append([run.name, *figures, games, run.record.verb.partition(" ")[2], f"{taken:,}"])
     charts = _drawn(losses, "Training loss", "step", "loss", dots=False)
@@ -101,6 +101,10 @@ def _names_of_sets(runs: Sequence[Run]) -> dict[tuple[str, ...], str]:
         digests: name if not digests or named.count(name) == 1 else f"{name} ({digests[0][:6]})"
         for digests, name in files.items()
     }
+
+
+def _cell(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
 
 
 def _drawn(rows: list[Row], title: str, x: str, y: str, dots: bool = True) -> list[Chart]:

@@ -11,7 +11,7 @@ import cshogi
 import numpy as np
 from cshogi.dlshogi import make_input_features, make_move_label
 
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.records.reader import Reader
 from search.puct.planes import PLANES1, PLANES2, move_labels, write_planes
 from search.rules.movegen import list_moves

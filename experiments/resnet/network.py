@@ -11,6 +11,7 @@ Inputs are the planes of `search.puct.planes`. The planes of input2 are constant
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -19,7 +20,7 @@ import torch
 from torch import nn
 
 from lite.records.formats import DECLARATION, ENTERED, MOVE_LIMIT, SENNICHITE
-from lite.training.checkpoint import load_module, write_tensors
+from lite.training.checkpoint import SavedTraining, load_module, write_tensors
 from search.puct.planes import LABELS, PLANES1, PLANES2
 from search.rules.shogi import SQUARES
 from search.system.bounds import check_number
@@ -187,13 +188,13 @@ def multiply_adds(network: PolicyValueNetwork) -> int:
     return sum(weight.numel() * (1 if id(weight) in once else SQUARES) for weight in weights)
 
 
-def save_resnet(path: Path, model: PolicyValueNetwork, training: dict[str, Any]) -> None:
+def save_resnet(path: Path, model: PolicyValueNetwork, training: Mapping[str, Any]) -> None:
     """Save a network with its configuration and `training`, JSON about its origin."""
-    write_tensors(path, NETWORK, model.state_dict(), {"network": model.config, "training": training})
+    write_tensors(path, NETWORK, model.state_dict(), {"network": model.config, "training": dict(training)})
 
 
-def load_resnet(path: Path | str) -> tuple[PolicyValueNetwork, dict[str, Any]]:
-    """Return the network in evaluation mode and the JSON saved with it; a run's folder stands for its network file.
+def load_resnet(path: Path | str) -> tuple[PolicyValueNetwork, SavedTraining]:
+    """Return the network in evaluation mode and its training; a run's folder stands for its network file.
 
     Raises FileNotFoundError, or ValueError for a foreign, truncated or mismatching file.
     """

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from search.puct.planes import NO_LABEL, mirrored_labels, move_labels
 
 MIRRORED_LABEL = mirrored_labels()

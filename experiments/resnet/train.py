@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -13,13 +13,16 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from experiments.resnet.judge import PolicyMetrics, Precision, module_predictor, plane_tensors, uses_bfloat16
+from experiments.resnet.heads import HeadFigures
 from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, ResnetConfig, load_resnet, save_resnet
 from experiments.resnet.policy_target import policy_target
-from lite.records.decode import Batch
+from experiments.resnet.testing import PolicyMetrics, Precision, module_predictor, plane_tensors, uses_bfloat16
+from lite.records.batch import Batch
 from lite.records.formats import NO_GAME
 from lite.records.reader import Reader
+from lite.training.checkpoint import json_safe
 from lite.training.metrics import log_losses
+from lite.training.network_origin import NetworkOrigin
 from lite.training.options import TrainingOptions
 from lite.training.run import Outcome, Run
 from lite.training.targets import drawn_games
@@ -100,6 +103,14 @@ def train_resnet(options: ResnetTraining) -> Outcome:
     """Train a policy-value network. Raises OSError or ValueError for options and files that cannot be used."""
     options.check()
     return Run(options, ResnetTask).train()
+
+
+@dataclass(frozen=True)
+class PolicyFigures(HeldOutFigures):
+    """Figures of a policy-value network on held-out records."""
+
+    heads: HeadFigures
+    """Figures of the heads besides the value; `parts` has them as JSON."""
 
 
 class ResnetTask(Task):
@@ -206,16 +217,19 @@ class ResnetTask(Task):
             policy_loss -= float((logs[policy.position, policy.label] * policy.share).sum(dtype=np.float64))
             known += policy.known
             value_losses.append(log_losses(found.value, target))
-        parts = metrics.parts()
+        heads = metrics.heads()
         # Auxiliary targets help the others to learn, and are no aim themselves.
         loss = policy_loss / max(known, 1) + float(np.concatenate(value_losses).mean())
-        return HeldOutFigures(loss + parts.get("draw", {}).get("log_loss", 0.0), metrics.value_report(), parts)
+        if heads.draw is not None:
+            loss += heads.draw.log_loss
+        return PolicyFigures(loss, metrics.value_report(), heads.by_name(), heads)
 
     def summary(self, figures: HeldOutFigures) -> str:
-        report, parts = figures.report, figures.parts
+        assert isinstance(figures, PolicyFigures)
+        report, heads = figures.report, figures.heads
         words = [f"valid loss {figures.loss:.4f}"]
         for head, accuracy, loss in (
-            ("policy", parts["policy_accuracy"], parts["policy_loss"]),
+            ("policy", heads.policy_accuracy, heads.policy_loss),
             ("value", report.accuracy, report.log_loss),
         ):
             if accuracy is not None:
@@ -227,5 +241,5 @@ class ResnetTask(Task):
     def load_network(self, path: Path) -> PolicyValueNetwork:
         return load_resnet(path)[0]
 
-    def save_network(self, path: Path, model: Any, provenance: dict[str, Any]) -> None:
-        save_resnet(path, model, provenance)
+    def save_network(self, path: Path, model: Any, origin: NetworkOrigin) -> None:
+        save_resnet(path, model, json_safe(asdict(origin)))

@@ -137,8 +137,13 @@ def tune(options: Tuning) -> TuningReport:
     lines, pairs = options.lines(), options.games // 2
     spsa = Spsa(chosen, pairs, options.gain, options.seed)
     tuner = Tuner(spsa, pairs)
-    deciding = {"names": [one.name for one in chosen], "defaults": [one.default for one in chosen]}
-    deciding |= {"games": options.games, "gain": options.gain, **options.deciding(lines, {})}
+    deciding = {
+        "names": [one.name for one in chosen],
+        "defaults": [one.default for one in chosen],
+        "games": options.games,
+        "gain": options.gain,
+        **options.deciding(lines, {}),
+    }
     plan = plan_run(VERB, deciding, nets={"net": options.net}, conditions=player.conditions)
     task = TuningTask(options.task(player, player, lines))
     try:

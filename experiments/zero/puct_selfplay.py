@@ -17,7 +17,7 @@ from experiments.jobs.protocol import Product
 from experiments.jobs.workforce import Workforce
 from experiments.network_kinds.kind import network_file_of
 from experiments.zero.exploration import Exploration
-from experiments.zero.network import network_bytes, open_network
+from experiments.zero.onnx_bytes import network_bytes, open_network
 from experiments.zero.puct_game import Game, tree_megabytes
 from experiments.zero.search import search_together
 from lite.datasets.plan import flat, plan_run
@@ -76,7 +76,7 @@ class ZeroSelfPlay:
 
 
 def zero_self_play(options: ZeroSelfPlay) -> Production:
-    """Play until there are so many positions; returns the folder's totals. Raises as `produce` does."""
+    """Play until the folder has its number of positions; returns the folder's totals. Raises as `produce` does."""
     options.check()
     lines = ("startpos",) if options.openings is None else read_openings(options.openings)
     task = ZeroTask(
@@ -92,8 +92,8 @@ def zero_self_play(options: ZeroSelfPlay) -> Production:
     )
     # Without the fields of a subclass, such as a command's.
     fixed = {option.name for option in fields(ZeroSelfPlay)} - {"output", "positions", "workforce", "net"}
-    deciding = flat({name: value for name, value in asdict(options).items() if name in fixed})
-    deciding["openings"] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    named = {name: value for name, value in asdict(options).items() if name in fixed}
+    deciding = {**flat(named), "openings": hashlib.sha256("\n".join(lines).encode()).hexdigest()}
     nets = {"net": network_file_of(options.net)}
     plan = plan_run("selfplay puct", deciding, goal={"positions": options.positions}, nets=nets)
     place = options.workforce.place(options.output, HCPE3)

@@ -13,7 +13,7 @@ import numpy as np
 from lite.amounts import amount
 from lite.notation.game import Game
 from lite.notation.games import GameError, game_format, is_game_name, read_games
-from lite.records.decode import labelled_dtype
+from lite.records.batch import labelled_dtype
 from lite.records.file import DecodedGames, RecordFile, Refusals, decode_games
 from lite.records.formats import (
     GAME_FORMATS,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from lite.datasets.provenance import digest_of, files_of
 from lite.program import UNKNOWN
 from lite.records.formats import is_record_name
-from lite.run_folder import RunRecord, find_run
+from lite.run_folder import Provenance, RunRecord, find_run
 from lite.typed import typed
 from search.system.files import complaints_about
 from search.system.metadata import parse_json
@@ -34,7 +35,7 @@ def find_data_run(path: Path) -> RunRecord | None:
     return find_data_run(path.parent) if is_shard else None
 
 
-def describe_source(path: Path) -> dict[str, Any] | None:
+def describe_source(path: Path) -> Provenance | None:
     """Return the provenance of a record file or a folder of them, as networks carry it; None if there is none.
 
     Raises as `find_data_run`."""
@@ -42,21 +43,35 @@ def describe_source(path: Path) -> dict[str, Any] | None:
     return None if record is None else record.provenance()
 
 
-def describe_data(path: Path) -> dict[str, Any]:
-    """Return {name, files, bytes, sha256, description} of a file or folder of data. Raises as `digest_of`."""
-    files = files_of(path)
-    return {
-        "name": path.name,
-        "files": len(files),
-        "bytes": sum(file.stat().st_size for file in files),
-        "sha256": digest_of(path),
-        "description": describe_source(path),
-    }
+@dataclass(frozen=True)
+class DataContent:
+    """A file or folder of data, known by its content."""
+
+    name: str
+    files: int
+    """Number of record files."""
+    bytes: int
+    sha256: str
+    """Digest, see `digest_of`."""
+    description: dict[str, Any] | None
+    """The data's own provenance, where this program has made them; see `Source.description`."""
 
 
-def describe_sources(paths: Iterable[Path]) -> dict[Path, dict[str, Any]]:
+def describe_data(path: Path) -> DataContent:
+    """Return a file or folder of data by its content. Raises as `digest_of`."""
+    files, described = files_of(path), describe_source(path)
+    return DataContent(
+        name=path.name,
+        files=len(files),
+        bytes=sum(file.stat().st_size for file in files),
+        sha256=digest_of(path),
+        description=None if described is None else asdict(described),
+    )
+
+
+def describe_sources(paths: Iterable[Path]) -> dict[Path, Provenance]:
     """Return the provenance of the files and folders that have one, by folder. Raises as `find_data_run`."""
-    found: dict[Path, dict[str, Any]] = {}
+    found: dict[Path, Provenance] = {}
     for path in paths:
         folder = path if path.is_dir() else path.parent
         if folder not in found and (description := describe_source(path)) is not None:

@@ -57,7 +57,7 @@ def plan_run(
 
 def source_of(path: Path, role: str) -> Source:
     """Return a file or folder of data by its content. Raises OSError, ValueError."""
-    return Source(role, **describe_data(path))
+    return Source(role, **vars(describe_data(path)))
 
 
 def _of_games(path: Path, role: str, digests: Mapping[Path, str]) -> Source:
@@ -72,9 +72,9 @@ def net_of(network_path: Path | str, role: str) -> Net:
     return Net(role, str(network_path) if is_shipped(network_path) else file.name, sha256_of(file))
 
 
-def flat(options: Mapping[str, Any]) -> dict[str, Any]:
+def flat(options: Mapping[str, object]) -> Mapping[str, object]:
     """Return options with the entries of nested groups among the others, as the command line has them."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for name, value in options.items():
         found |= value if isinstance(value, dict) else {name: value}
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from lite.notation.game import MATE_SCORE
 from lite.records.encode import game_hashes, position_hashes
 from lite.records.file import Refusals
 from lite.records.formats import BLACK_WINS, DECLARATION, DRAW, MOVE_LIMIT, NO_GAME, SENNICHITE, WHITE_WINS, WINNER_MASK
+from lite.run_folder import Provenance
 from search.rules.shogi import EMPTY
 
 SCORE_BOUNDS = (100, 300, 600, 1200, 2400)
@@ -35,8 +35,8 @@ class DataSummary:
     """Formats that occur."""
     bytes: int
     """Total size of the files."""
-    descriptions: dict[str, dict[str, Any]]
-    """Descriptions of generated data by folder."""
+    descriptions: dict[str, Provenance]
+    """Provenance of generated data by folder."""
     records_read: int
     """Records read: positions of hcpe and psv, games of other formats."""
     refused: dict[str, int]
@@ -135,7 +135,7 @@ class _Totals:
         self._games_seen.add(game_hashes(chunk.games.raw, chunk.games.starts))
         _count_results(self._game_results, chunk.games.results)
 
-    def summary(self, files: list[Path], descriptions: dict[Path, dict[str, Any]], refusals: Refusals) -> DataSummary:
+    def summary(self, files: list[Path], descriptions: dict[Path, Provenance], refusals: Refusals) -> DataSummary:
         """Return the totals with the files that they were counted from."""
         games, positions, scores, plies = self._games, self._positions, self._scores, self._plies
         all_moves = int(plies.counts @ np.arange(len(plies.counts)))

@@ -1,7 +1,8 @@
 """Activations of the first layer's sums: those that the search has kernels for.
 
 All start from a clipped ReLU. Squaring its outputs ("SCReLU" in chess engines) gives strong lanes more weight. Clipped
-values and squares side by side ("dual") double the inputs of the next layer.
+values and squares side by side ("dual") double the inputs of the next layer; products of two clipped sums each
+("pairwise", of SFNN) halve them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Literal
 
 import torch
 
-ActivationName = Literal["relu", "clipped", "squared", "dual"]
+ActivationName = Literal["relu", "clipped", "squared", "dual", "pairwise"]
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,12 @@ class Activation:
     """Whether the next layer reads the clipped sums."""
     squared: bool
     """Whether the next layer reads their squares, behind the clipped sums."""
+    pairwise: bool = False
+    """Whether the next layer reads products of two clipped sums each, and nothing else."""
 
-    @property
-    def parts(self) -> int:
-        """Inputs of the next layer per output of the first layer."""
-        return self.clipped + self.squared
+    def input_count(self, width: int) -> int:
+        """Return the number of inputs of the next layer that come from `width` sums."""
+        return width // 2 if self.pairwise else width * (self.clipped + self.squared)
 
     def square_offset(self, width: int) -> int:
         """Return the index of the first square among the inputs of `width` sums; -1 if there are no squares."""
@@ -38,9 +40,16 @@ class Activation:
         """Return a layer's outputs, clipped to 0..ceiling."""
         return torch.relu(outputs) if self.ceiling == float("inf") else outputs.clamp(0.0, self.ceiling)
 
-    def inputs(self, sums: torch.Tensor) -> torch.Tensor:
-        """Return the inputs (samples, parts * N) of the next layer from the sums (samples, N)."""
+    def inputs(self, sums: torch.Tensor, pair_block: int | None = None) -> torch.Tensor:
+        """Return the inputs (samples, `input_count`) of the next layer from the sums (samples, N).
+
+        pair_block: number of adjacent sums whose first half is multiplied by their second half, by the activation
+        `pairwise`; None means all.
+        """
         cut = self.cut(sums)
+        if self.pairwise:
+            first, second = cut.unflatten(1, (-1, 2, (pair_block or sums.shape[1]) // 2)).unbind(2)
+            return (first * second).flatten(1)
         return torch.cat([cut] * self.clipped + [cut * cut] * self.squared, 1) if self.squared else cut
 
 
@@ -49,5 +58,6 @@ ACTIVATIONS: dict[str, Activation] = {
     "clipped": Activation(1.0, clipped=True, squared=False),
     "squared": Activation(1.0, clipped=False, squared=True),
     "dual": Activation(1.0, clipped=True, squared=True),
+    "pairwise": Activation(1.0, clipped=False, squared=False, pairwise=True),
 }
 """Activations by name. `relu`, of the article, is clipped only by quantisation, at the range of a sample."""

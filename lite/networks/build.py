@@ -9,11 +9,12 @@ from lite.networks.dense import DenseConfig
 from lite.networks.limits import briefly, check_choice
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
+from lite.networks.sfnn import SfnnConfig
 from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import NetworkConfig, ValueNetwork
 
 CONFIGS: dict[str, type[NetworkConfig]] = {
-    config.name: config for config in (LiteConfig, UntiedConfig, DenseConfig, HalfKpConfig, KpConfig)
+    config.name: config for config in (LiteConfig, UntiedConfig, DenseConfig, HalfKpConfig, KpConfig, SfnnConfig)
 }
 """Configurations of the kinds of network, by name."""
 _EVERY_FIELD = {"network", "dims", "layout", "width", "hidden", "perspectives"}

@@ -61,18 +61,20 @@ class _Activation:
     deviation: np.ndarray
     ceiling: Any
     square_offset: int
+    pair_block: int
+    """Adjacent sums of which the halves are multiplied, 0 without an activation by pairs."""
     inputs: int
     """Inputs of the next layer per sample."""
     near: int
     """Numbers per block."""
 
     @classmethod
-    def of(cls, scaling: Scaling, activation: Activation, dtype: Any, parts: int) -> _Activation:
+    def of(cls, scaling: Scaling, activation: Activation, pair_block: int, dtype: Any, parts: int) -> _Activation:
         of_channels = (scaling.scale, scaling.shift, scaling.mean, scaling.deviation)
         scale, shift, mean, deviation = (values[scaling.channel_of].astype(dtype) for values in of_channels)
-        offset, inputs = activation.square_offset(len(scale)), activation.parts * len(scale)
-        near = _NEAR * max(1, parts // 4)
-        return cls(scaling, scale, shift, mean, deviation, dtype.type(activation.ceiling), offset, inputs, near)
+        offset, block = activation.square_offset(len(scale)), pair_block * activation.pairwise
+        inputs, near = activation.input_count(len(scale)), _NEAR * max(1, parts // 4)
+        return cls(scaling, scale, shift, mean, deviation, dtype.type(activation.ceiling), offset, block, inputs, near)
 
     def blocks(self, part: _Part) -> Iterator[tuple[slice, slice, torch.Tensor]]:
         """Yield the blocks of a part as (positions, samples, activated sums (positions, perspectives * inputs)).
@@ -89,7 +91,7 @@ class _Activation:
             last = min(first + most, positions)
             of_block = slice(views * first, views * last)
             activated = memory[: views * (last - first)]
-            arrays = (part.sums.numpy(), self.scale, self.shift, self.ceiling, self.square_offset)
+            arrays = (part.sums.numpy(), self.scale, self.shift, self.ceiling, self.square_offset, self.pair_block)
             activate(*arrays, of_block.start, of_block.stop, activated.numpy())
             yield slice(first, last), of_block, activated.view(last - first, -1)
 
@@ -121,7 +123,6 @@ class _Outputs(torch.autograd.Function):
         arrays = [tensor.detach().contiguous().numpy() for tensor in first_layer.tensors]
         layers = list(zip(linear[::2], linear[1::2], strict=True))
         width, dtype = len(arrays[-1]), gamma.dtype
-        found = torch.empty(positions, len(layers[-1][1]), dtype=dtype)
 
         def sum_part(first: int, last: int) -> _Part:
             rows, start = lists(first, last)
@@ -130,6 +131,10 @@ class _Outputs(torch.autograd.Function):
             return _Part(first, last, (rows, start), sums, moments)
 
         def evaluate_part(part: _Part) -> None:
+            if not layers:
+                for block, _, activated in activation.blocks(part):
+                    found[part.first : part.last][block] = activated
+                return
             (weight, bias), *others = layers
             outputs = torch.empty(part.last - part.first, len(bias), dtype=dtype)
             for block, _, activated in activation.blocks(part):
@@ -142,13 +147,15 @@ class _Outputs(torch.autograd.Function):
         count = min(threads or torch.get_num_threads(), max(1, positions // PART_POSITIONS))
         parts = at_once(sum_part, *zip(*part_bounds(positions, count), strict=True))
         samples = sum(len(part.sums) for part in parts)
+        views = samples // max(positions, 1)
+        found = torch.empty(positions, len(layers[-1][1]) if layers else views * kind.input_count(width), dtype=dtype)
         scaling = unscaled(width)
         if norms:
             moments = sum(part.moments for part in parts)
             if training:
                 moments, samples = _of_all(workers, moments, samples)
             scaling = batch_scaling(norms, training, moments, samples, first_layer.channel_of(len(gamma)))
-        activation = _Activation.of(scaling, kind, arrays[-1].dtype, len(parts))
+        activation = _Activation.of(scaling, kind, first_layer.pair_block, arrays[-1].dtype, len(parts))
         at_once(evaluate_part, parts)
         ctx.save_for_backward(*linear)
         ctx.parts, ctx.activation, ctx.first_layer, ctx.workers = parts, activation, first_layer, workers
@@ -165,15 +172,20 @@ class _Outputs(torch.autograd.Function):
             for weight, outputs in zip(weights[:0:-1], part.hidden[::-1], strict=True):
                 of_linear[:0] = gradient.t() @ outputs, gradient.sum(0)
                 gradient = torch.ops.aten.hardtanh_backward(gradient @ weight, outputs, 0, float(activation.ceiling))
-            of_weight, of_sums = torch.zeros_like(weights[0]), torch.empty_like(part.sums)
-            moments = np.zeros((2, width))
+            of_sums, moments = torch.empty_like(part.sums), np.zeros((2, width))
+            if weights:
+                of_linear[:0] = torch.zeros_like(weights[0]), gradient.sum(0)
             for block, samples, activated in activation.blocks(part):
-                of_weight.addmm_(gradient[block].t(), activated)
-                of_inputs = torch.mm(gradient[block], weights[0], out=activated).view(-1, activation.inputs)
+                if weights:
+                    of_linear[0].addmm_(gradient[block].t(), activated)
+                    torch.mm(gradient[block], weights[0], out=activated)
+                else:
+                    activated.copy_(gradient[block])
                 of_lanes = (activation.scale, activation.shift, activation.mean, activation.deviation)
-                bounds = (activation.ceiling, activation.square_offset, samples.start, samples.stop)
-                pass_gradient(of_inputs.numpy(), part.sums.numpy(), *of_lanes, *bounds, of_sums.numpy(), moments)
-            return of_sums, moments, [of_weight, gradient.sum(0), *of_linear]
+                bounds = (activation.ceiling, activation.square_offset, activation.pair_block)
+                arrays = (part.sums.numpy(), *of_lanes, *bounds, samples.start, samples.stop, of_sums.numpy(), moments)
+                pass_gradient(activated.view(-1, activation.inputs).numpy(), *arrays)
+            return of_sums, moments, of_linear
 
         def to_rows(part: _Part, of_sums: torch.Tensor) -> list[np.ndarray]:
             found = [np.zeros(tensor.shape, dtype) for tensor in first_layer.tensors]
@@ -229,8 +241,9 @@ def fused_outputs(
 
     `lists(first, last)` returns the active rows of the samples of positions first..last, one or two per position. Their
     sums are normalised by the modules `norms`, if any, see `batch_scaling`, and activated; then follow the layers
-    (weight, bias) of `linear`, the hidden ones limited to the activation's ceiling. Differentiable in the first layer's
-    tensors, the norms and the layers. The batch is divided among `threads` (None means as many as torch has), at least
+    (weight, bias) of `linear`, the hidden ones limited to the activation's ceiling. Without layers the outputs are the
+    activated sums, the samples of a position side by side. Differentiable in the first layer's tensors, the norms and
+    the layers. The batch is divided among `threads` (None means as many as torch has), at least
     PART_POSITIONS each; an equal number of threads gives equal bits. Each of `workers` has its share of one batch, and
     the norms cover all shares.
     """

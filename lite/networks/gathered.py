@@ -24,8 +24,7 @@ from search.evaluation.feature_sets import (
 )
 from search.rules.shogi import EMPTY, HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, NO_CODE, SQUARES
 
-MOST_ROWS = MEN + 3
-"""Most active rows of a position: one for each piece of a set, the kings included, and "in check"."""
+KINGS = 2
 
 
 @cache
@@ -40,13 +39,18 @@ def _tables(features: FeatureSet, device: torch.device) -> dict[str, torch.Tenso
         "row": torch.from_numpy(features.codes_to_rows).long(),
         "bucket": torch.from_numpy(features.king_bucket).long(),
     }
+    if features.mirrored_codes_to_rows is not None:
+        arrays["mirrored"] = torch.from_numpy(features.mirrored)
+        arrays["mirrored_row"] = torch.from_numpy(features.mirrored_codes_to_rows).long()
+    if features.second_rows is not None:
+        arrays["second_row"] = torch.from_numpy(features.second_rows).long()
     return {part: array.to(device) for part, array in arrays.items()}
 
 
 def gather_active_rows(
     features: FeatureSet, pieces: torch.Tensor, hands: torch.Tensor, in_check: torch.Tensor, perspective: int
 ) -> torch.Tensor:
-    """Return the active rows int64 (B, MOST_ROWS) of a feature set, filled up with the number of all rows.
+    """Return the active rows int64 (B, most) of a feature set, filled up with the number of all rows.
 
     `FeatureSet.active_rows` on a device, with the check row: pieces u1 (B, 81), hands u1 (B, 14) and in_check bool
     (B,) are the mover's view, as in `Batch`; perspective 0 is the mover's, 1 the opponent's. Positions must not
@@ -59,9 +63,10 @@ def gather_active_rows(
     held = hands.view(-1, 2, HAND_KINDS)[:, :, tables["slot_kind"]] >= tables["slot_count"]
     codes = torch.cat((board, torch.where(held.flatten(1), tables["slot"], NO_CODE)), 1)
     found = tables["row"][perspective][codes]
-    king = pieces == KING + KINDS * perspective
-    square = king.byte().argmax(1)
-    square = torch.where(king.any(1), SQUARES - 1 - square if perspective else square, NO_KING)
+    square = gather_king_squares(pieces, perspective)
+    if features.mirrored_codes_to_rows is not None:
+        mirrored = tables["mirrored"][square][:, None]
+        found = torch.where(mirrored, tables["mirrored_row"][perspective][codes], found)
     offset = (tables["bucket"][square] * features.king_stride)[:, None]
     rows = [torch.where(found == NO_ROW, none, found + offset)]
     if features.missing_row is not None:
@@ -69,18 +74,30 @@ def gather_active_rows(
         rows.append(torch.where(tables["man"] < (MEN - men)[:, None], features.missing_row + offset, none))
     if features.check_row is not None:
         rows.append(torch.where(in_check[:, None] & (perspective == 0), features.check_row, none))
-    return _side_by_side(torch.cat(rows, 1), none)
+    if features.second_rows is not None:
+        second = tables["second_row"][perspective][codes]
+        rows.append(torch.where(second == NO_ROW, none, second))
+    # One row for each piece of a set, then "in check" or one more row of each king.
+    most = MEN + KINGS + (KINGS if features.second_rows is not None else 1)
+    return _side_by_side(torch.cat(rows, 1), none, most)
 
 
-def _side_by_side(rows: torch.Tensor, none: torch.Tensor) -> torch.Tensor:
-    """Return rows (B, MOST_ROWS) without most of the columns of `none`.
+def gather_king_squares(pieces: torch.Tensor, perspective: int) -> torch.Tensor:
+    """Return `FeatureSet.king_squares` int64 (B,) on a device: NO_KING where there is no own king."""
+    king = pieces == KING + KINDS * perspective
+    square = king.byte().argmax(1)
+    return torch.where(king.any(1), SQUARES - 1 - square if perspective else square, NO_KING)
+
+
+def _side_by_side(rows: torch.Tensor, none: torch.Tensor, most: int) -> torch.Tensor:
+    """Return rows (B, most) without most of the columns of `none`.
 
     PyTorch adds up the gradients of one row sequentially, so a hundred entries of `none` per position would take nine
     tenths of a step.
     """
     there = rows != none
-    column = torch.where(there, there.cumsum(1) - 1, MOST_ROWS)
-    return none.repeat(len(rows), MOST_ROWS + 1).scatter_(1, column, rows)[:, :MOST_ROWS]
+    column = torch.where(there, there.cumsum(1) - 1, most)
+    return none.repeat(len(rows), most + 1).scatter_(1, column, rows)[:, :most]
 
 
 def gather_sums(table: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:

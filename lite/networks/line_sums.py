@@ -125,6 +125,7 @@ class LineSums:
         and "in check" (other rows, N). base [N]."""
         self.tensors = (board, hands, base)
         channels = len(base) // (LINES * len(lines))
+        self.pair_block = channels
         self.columns = channels * (LINES * np.arange(len(lines))[:, None] + np.stack(lines))
 
     def channel_of(self, channels: int) -> np.ndarray:

@@ -17,12 +17,14 @@ import torch
 from torch import nn
 
 from lite.networks.activation import ACTIVATIONS, ActivationName
+from lite.networks.exporting import exporting, sum_rows_to_export
 from lite.networks.fused_step import FirstLayer
 from lite.networks.kings import KING_NAMES, KingName
+from lite.networks.later_layers import StackName, check_later_layers, later_layers
 from lite.networks.limits import briefly, check_choice, check_size
 from lite.networks.line_sums import LineSums, lanes_of
 from lite.networks.lines import FURTHER_LINES, LINES, LineName, directions_of
-from lite.networks.value_network import HAND_PADDING, NetworkConfig, ValueNetwork, exporting, sum_rows_to_export
+from lite.networks.value_network import HAND_PADDING, NetworkConfig, ValueNetwork
 from search.evaluation.network import MAX_LAYER, MAX_WIDTH
 from search.evaluation.output_buckets import MAX_BUCKETS
 from search.rules.shogi import EMPTY
@@ -49,7 +51,8 @@ class LiteConfig(NetworkConfig):
     """Add a second output, the logit of a draw."""
     activation: ActivationName = "relu"
     """Activation of the first layer. relu: no upper limit. clipped: limit 1, also in the hidden layer. squared: the
-    square of clipped. dual: clipped and squared side by side."""
+    square of clipped. dual: clipped and squared side by side. pairwise: of each line the first half of the channels
+    times the second half, each clipped."""
     lines: tuple[LineName, ...] = ()
     """Further directions of convolutions beside files and ranks, with as many channels each: diagonals, and blocks of
     3x3 squares."""
@@ -58,6 +61,14 @@ class LiteConfig(NetworkConfig):
     stands on files 6 to 9. zones: own embeddings per zone of 3x3 squares. all: own embeddings per square."""
     buckets: int = 1
     """Number of output layers; the number of pieces in hand selects one."""
+    hidden_squares: bool = False
+    """Pass on the squares of the first hidden layer's sums beside the clipped sums, as SFNN does."""
+    shortcut: bool = False
+    """Add one more output of the first hidden layer to the value directly, as SFNN does. With 15 or 31 outputs beside
+    it, the layer costs as much as one of 16 or 32."""
+    stacks: tuple[StackName, ...] = ()
+    """Axes of an index that selects one copy of all layers after the first: zones of both kings (k...), pieces in both
+    hands (hand...), progress of the game (progress...); at most one of each."""
 
     def check(self) -> None:
         check_choice("layout", self.layout, ("board", "blog"))
@@ -74,6 +85,9 @@ class LiteConfig(NetworkConfig):
         most = (MAX_EMBEDDING, MAX_WIDTH // LINES // len(directions_of(self.lines)), MAX_LAYER)
         for name, size, limit in zip(("embedding", "channels", "hidden"), self.dims, most, strict=True):
             check_size(f"dims: {name}", size, limit)
+        check_later_layers(self, self.dims[2:])
+        if ACTIVATIONS[self.activation].pairwise and self.dims[1] % 2:
+            raise ValueError(f"dims: channels {self.dims[1]}: the activation {self.activation} needs an even number")
 
     def build(self) -> LiteValueNetwork:
         return LiteValueNetwork(**vars(self))
@@ -94,12 +108,19 @@ class LiteValueNetwork(ValueNetwork):
         lines: tuple[LineName, ...] = (),
         king: KingName = "none",
         buckets: int = 1,
+        hidden_squares: bool = False,
+        shortcut: bool = False,
+        stacks: tuple[StackName, ...] = (),
     ) -> None:
-        super().__init__(self.kind(dims, layout, perspectives, draw, activation, lines, king, buckets), perspectives)
+        of_first = (dims, layout, perspectives, draw, activation, lines, king, buckets)
+        config = self.kind(*of_first, hidden_squares, shortcut, stacks)
+        super().__init__(config, perspectives)
+        self.hidden_squares, self.shortcut = hidden_squares, shortcut
         self.activation = activation
         embedding, channels, hidden = dims
         self.layout = layout
         self.channels = channels
+        self.pair_block = channels * LINES
         self.directions = directions_of(lines)
         self.l1_1 = nn.Embedding(29, embedding, padding_idx=EMPTY)
         self.l1_2 = nn.EmbeddingBag(HAND_PADDING + 1, embedding, mode="sum", padding_idx=HAND_PADDING)
@@ -113,8 +134,11 @@ class LiteValueNetwork(ValueNetwork):
             self.king_pieces = nn.Parameter(torch.zeros(self.kings.buckets, EMPTY, embedding))
             self.king_hands = nn.Parameter(torch.zeros(self.kings.buckets, HAND_PADDING - 1, embedding))
         width = channels * LINES * len(self.directions)
-        self.l3 = nn.Linear(width * perspectives * self.activates.parts, hidden)
-        self.l4 = nn.Linear(hidden, buckets * (1 + draw))
+        inputs, outputs = self.activates.input_count(width) * perspectives, buckets * (1 + draw)
+        self.layer_stacks = later_layers(config, inputs, (hidden,), outputs)
+        if self.layer_stacks is None:
+            self.l3 = nn.Linear(inputs, hidden)
+            self.l4 = nn.Linear(hidden, outputs)
 
     def line_convolutions(self, embedding: int, channels: int) -> tuple[nn.Module, nn.Module]:
         """Return the convolutions of (B, D, 9, 9) to (B, C, 1, 9) along files and to (B, C, 9, 1) along ranks."""
@@ -125,7 +149,7 @@ class LiteValueNetwork(ValueNetwork):
         return [self.bn2_1, self.bn2_2, *self.further_norms]
 
     def hidden_layers(self) -> list[nn.Linear]:
-        return [self.l3, self.l4]
+        return [self.l3, self.l4] if self.layer_stacks is None else list(self.layer_stacks.shared)  # type: ignore[arg-type]
 
     def _outputs(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         x1, bucket = self.kings.of_boards(x1)
@@ -142,7 +166,7 @@ class LiteValueNetwork(ValueNetwork):
         for (line, place), convolution, norm in further:
             in_order = torch.from_numpy(np.argsort(line * LINES + place))
             lines.append(norm(convolution(board.flatten(2)[:, :, in_order].unflatten(2, (LINES, LINES)))))
-        return self.activates.inputs(torch.cat([line.flatten(1) for line in lines], 1))
+        return self.activates.inputs(torch.cat([line.flatten(1) for line in lines], 1), self.pair_block)
 
     def _square_weights(self) -> list[torch.Tensor]:
         """Return the weights from each square to its line, (C, D, 81) per direction."""
@@ -202,10 +226,22 @@ class LiteValueNetwork(ValueNetwork):
         held = torch.cat((hands.flatten(0, 1), self.l1_2.weight[HAND_PADDING - 1 : HAND_PADDING]))
         of_hands = torch.einsum("hd,odl->hlo", held, lines)
         base = torch.einsum("d,odl->lo", empty, lines)
-        # The module's outputs stand channel by channel, these line by line.
-        by_channel = self.l3.weight.view(len(self.l3.bias), -1, self.channels, LINES)
-        hidden: tuple[torch.Tensor, torch.Tensor] = (by_channel.transpose(2, 3).flatten(1), self.l3.bias)
         first_layer = LineSums(
             [line for line, _ in self.directions], board.flatten(3).flatten(0, 2), of_hands.flatten(1), base.flatten()
         )
+        if self.layer_stacks is not None:
+            return first_layer, []
+        # The module's outputs stand channel by channel, these line by line.
+        by_channel = self.l3.weight.view(len(self.l3.bias), -1, self._input_channels, LINES)
+        hidden: tuple[torch.Tensor, torch.Tensor] = (by_channel.transpose(2, 3).flatten(1), self.l3.bias)
         return first_layer, [hidden, (self.l4.weight, self.l4.bias)]
+
+    @property
+    def _input_channels(self) -> int:
+        """Inputs of the hidden layer from one line of one direction."""
+        return self.channels // 2 if self.activates.pairwise else self.channels
+
+    def as_listed(self, inputs: torch.Tensor, first_layer: FirstLayer) -> torch.Tensor:
+        if not isinstance(first_layer, LineSums):
+            return inputs
+        return inputs.view(len(inputs), -1, LINES, self._input_channels).transpose(2, 3).flatten(1)

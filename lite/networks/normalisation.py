@@ -23,11 +23,15 @@ def _cut(value, ceiling):
 
 
 @jit
-def activate(sums, scale, shift, ceiling, square_offset, first, last, result):
+def activate(sums, scale, shift, ceiling, square_offset, pair_block, first, last, result):
     """Scale and shift the sums of samples first..last and clip them to 0..ceiling.
 
-    Their squares follow from column `square_offset`: 0 replaces the clipped sums by them, -1 leaves them out.
+    Their squares follow from column `square_offset`: 0 replaces the clipped sums by them, -1 leaves them out. A
+    `pair_block` above 0 writes products instead: of every block of so many sums, the first half times the second.
     """
+    if pair_block > 0:
+        _multiply_pairs(sums, scale, shift, ceiling, pair_block, first, last, result)
+        return
     for sample in range(first, last):
         for output in range(sums.shape[1]):
             value = sums[sample, output] * scale[output] + shift[output]
@@ -39,8 +43,35 @@ def activate(sums, scale, shift, ceiling, square_offset, first, last, result):
 
 
 @jit
+def _multiply_pairs(sums, scale, shift, ceiling, pair_block, first, last, result):
+    half = pair_block // 2
+    for sample in range(first, last):
+        own = result[sample - first]
+        for block in range(0, sums.shape[1], pair_block):
+            for pair in range(half):
+                one, other = block + pair, block + half + pair
+                value = _cut(sums[sample, one] * scale[one] + shift[one], ceiling)
+                own[block // 2 + pair] = value * _cut(sums[sample, other] * scale[other] + shift[other], ceiling)
+
+
+@jit
+def _gradient_of_pairs(own, sums, scale, shift, ceiling, pair_block, gradient):
+    """Write one sample's gradient of the scaled sums from `own`, that of its products."""
+    half = pair_block // 2
+    for block in range(0, len(sums), pair_block):
+        for pair in range(half):
+            one, other = block + pair, block + half + pair
+            value, factor = sums[one] * scale[one] + shift[one], sums[other] * scale[other] + shift[other]
+            of_product = own[block // 2 + pair]
+            passes = (value > 0) & (value < ceiling)
+            gradient[one] = of_product * _cut(factor, ceiling) if passes else np.float32(0)
+            passes = (factor > 0) & (factor < ceiling)
+            gradient[other] = of_product * _cut(value, ceiling) if passes else np.float32(0)
+
+
+@jit
 def pass_gradient(
-    of_inputs, sums, scale, shift, mean, deviation, ceiling, square_offset, first, last, gradient, moments
+    of_inputs, sums, scale, shift, mean, deviation, ceiling, square_offset, pair_block, first, last, gradient, moments
 ):
     """Compute the gradient of the scaled sums from that of the output of `activate` (last - first, inputs).
 
@@ -55,10 +86,13 @@ def pass_gradient(
                 value = _cut(sums[sample, output] * scale[output] + shift[output], ceiling)
                 of_square = (value + value) * own[square_offset + output]
                 own[output] = of_square if square_offset == 0 else own[output] + of_square
-        for output in range(sums.shape[1]):
-            value = sums[sample, output] * scale[output] + shift[output]
-            passes = (value > 0) & (value < ceiling)
-            gradient[sample, output] = own[output] if passes else np.float32(0)
+        if pair_block > 0:
+            _gradient_of_pairs(own, sums[sample], scale, shift, ceiling, pair_block, gradient[sample])
+        else:
+            for output in range(sums.shape[1]):
+                value = sums[sample, output] * scale[output] + shift[output]
+                passes = (value > 0) & (value < ceiling)
+                gradient[sample, output] = own[output] if passes else np.float32(0)
         for output in range(sums.shape[1]):
             passed = np.float64(gradient[sample, output])
             plain[output] += passed

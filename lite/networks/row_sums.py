@@ -149,8 +149,10 @@ def _scatter_rows(gradient, rows, start, first, last, bucket, count, table_gradi
 class TableSums:
     """A first layer as a table [features, N] of rows and the base [N] that every sum starts from."""
 
-    def __init__(self, table: torch.Tensor, base: torch.Tensor) -> None:
+    def __init__(self, table: torch.Tensor, base: torch.Tensor, pair_block: int | None = None) -> None:
+        """pair_block: adjacent columns of which an activation by pairs multiplies the halves; None means all."""
         self.tensors = (table, base)
+        self.pair_block = pair_block or len(base)
 
     def channel_of(self, channels: int) -> np.ndarray:
         """Return the channel of each column; those of a channel are adjacent."""

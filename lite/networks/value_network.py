@@ -21,11 +21,14 @@ from lite.networks.first_layer import list_active_rows
 from lite.networks.fused_step import FirstLayer, fused_outputs
 from lite.networks.gathered import gather_active_rows, gather_sums, normalise
 from lite.networks.kings import Kings, kings
+from lite.networks.later_layers import counts_all_pawns
+from lite.networks.layer_stacks import LayerStacks
 from lite.networks.line_sums import LineSums
 from lite.networks.row_sums import TableSums
 from lite.workers import ALONE
-from search.evaluation.feature_sets import FeatureSet
+from search.evaluation.feature_sets import HAND_ROW_LIMIT, HAND_ROW_START, HAND_ROWS, FeatureSet
 from search.evaluation.output_buckets import bucket_of_hands, bucket_of_men
+from search.evaluation.stacks import NO_STACKS, Stacks
 from search.rules.shogi import EMPTY, HAND_CODES, OTHER_COLOUR
 
 HAND_PADDING = 57
@@ -33,7 +36,16 @@ HAND_PADDING = 57
 _OTHER_PIECE = OTHER_COLOUR[: EMPTY + 1].tolist()
 _OTHER_HAND = [(row + 28) % 56 if row < 56 else HAND_PADDING for row in range(HAND_PADDING + 1)]
 """The other player's index in `x2`, by index; `_OTHER_PIECE` holds board codes."""
-_UNSAID = {"draw": False, "activation": "relu", "lines": (), "king": "none", "buckets": 1}
+_UNSAID = {
+    "draw": False,
+    "activation": "relu",
+    "lines": (),
+    "king": "none",
+    "buckets": 1,
+    "hidden_squares": False,
+    "shortcut": False,
+    "stacks": (),
+}
 """Fields that a network file leaves out at these values, so that files equal those of versions without the fields."""
 
 
@@ -71,10 +83,16 @@ class ValueNetwork(nn.Module):
     A subclass implements `rows()`, `norms()`, `hidden_layers()` and the reference path `_outputs(x1, x2)`.
     """
 
-    listed = True
-    """Whether `forward` takes the listing's inputs."""
     activation = "relu"
     """Activation of the first layer, by its name in `ACTIVATIONS`."""
+    hidden_squares = False
+    """Whether the first hidden layer passes on the squares of its sums beside the clipped sums."""
+    shortcut = False
+    """Whether the first hidden layer has one more output, which is added to the value."""
+    layer_stacks: LayerStacks | None
+    """All layers after the first one, of a network with stacks, a shortcut or squares of hidden sums."""
+    pair_block: int | None = None
+    """Adjacent sums of the first layer of which the activation `pairwise` multiplies the halves; None means all."""
     threads: int | None = None
     """Threads of `logits`, for parts of at least PART_POSITIONS; None means as many as torch has."""
     workers = ALONE
@@ -85,6 +103,7 @@ class ValueNetwork(nn.Module):
         config.check()
         self.network_config = config
         self.perspectives = perspectives
+        self.layer_stacks = None
         # Computed by Python: PyTorch arithmetic on the device `meta` is slow, see shapes.py.
         self.register_buffer("_other_piece", torch.tensor(_OTHER_PIECE), persistent=False)
         self.register_buffer("_other_hand", torch.tensor(_OTHER_HAND), persistent=False)
@@ -134,6 +153,16 @@ class ValueNetwork(nn.Module):
         return getattr(self.network_config, "buckets", 1)
 
     @property
+    def stacks(self) -> Stacks:
+        """The index that selects one copy of the layers for a position."""
+        return NO_STACKS if self.layer_stacks is None else self.layer_stacks.stacks
+
+    @property
+    def listed(self) -> bool:
+        """Whether `forward` takes the listing's inputs, whose hands end at eight pawns: too few for some stacks."""
+        return not counts_all_pawns(getattr(self.network_config, "stacks", ()))
+
+    @property
     def output_count(self) -> int:
         """Number of outputs per position."""
         return self.hidden_layers()[-1].out_features // self.buckets
@@ -146,21 +175,29 @@ class ValueNetwork(nn.Module):
         # Not indexed by arange(B): an exported file would hold that as a constant, for one B alone.
         return parts.gather(1, bucket[:, None, None].expand(-1, 1, parts.shape[2])).squeeze(1)
 
-    def _head(self, outputs: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        *hidden, last = self.hidden_layers()
-        for layer in hidden:
-            outputs = self.activates.cut(layer(outputs))
+    def _head(self, outputs: torch.Tensor, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+        if self.layer_stacks is not None:
+            outputs = self.layer_stacks(outputs, self.layer_stacks.index(x1, _listed_hands(x2)))
+        else:
+            *hidden, last = self.hidden_layers()
+            for layer in hidden:
+                outputs = self.activates.cut(layer(outputs))
+            outputs = last(outputs)
         men = (x2 < HAND_PADDING - 1).sum(1)
-        return self._of_bucket(last(outputs), bucket_of_men(men, self.buckets))
+        return self._of_bucket(outputs, bucket_of_men(men, self.buckets))
 
     def forward(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """Return outputs (B, outputs) from the listing's inputs.
 
         x1 int64 (B, 81): pieces 0..28. x2 int64 (B, 57): column i holds i if the hand (or check) feature i is
-        active, else 57. This is the listed module, operation by operation; training uses `outputs`.
+        active, else 57. This is the listed module, operation by operation; training uses `outputs`. Raises ValueError
+        for a network that is not `listed`.
         """
+        if not self.listed:
+            tokens = ", ".join(self.stacks.tokens)
+            raise ValueError(f"stacks {tokens}: they depend on more pawns in hand than the eight of the inputs x2")
         if self.perspectives == 1:
-            return self._head(self._outputs(x1, x2), x2)
+            return self._head(self._outputs(x1, x2), x1, x2)
         other_piece: Any = self._other_piece
         other_hand: Any = self._other_hand
         other_x1, other_x2 = other_piece[x1].flip(1), other_hand[x2]
@@ -169,7 +206,7 @@ class ValueNetwork(nn.Module):
             both = self._outputs(torch.cat((x1, other_x1)), torch.cat((x2, other_x2))).chunk(2)
         else:
             both = self._outputs(x1, x2), self._outputs(other_x1, other_x2)
-        return self._head(torch.cat(both, 1), x2)
+        return self._head(torch.cat(both, 1), x1, x2)
 
     def logits(self, pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> torch.Tensor:
         """Return the first of the `outputs`: logits (B,) of the mover's win."""
@@ -192,11 +229,21 @@ class ValueNetwork(nn.Module):
 
         arguments = (len(pieces), lists, first_layer, self.norms(), self.training, linear, self.activates)
         outputs = fused_outputs(*arguments, threads=self.threads, workers=self.workers)
+        if self.layer_stacks is not None:
+            stack = self.layer_stacks.index(torch.from_numpy(pieces), torch.from_numpy(hands))
+            outputs = self.layer_stacks(self.as_listed(outputs, first_layer), stack)
         return self._of_bucket(outputs, bucket_of_hands(torch.from_numpy(hands).long(), self.buckets))
 
     def summed_layers(self) -> tuple[FirstLayer, list[tuple[torch.Tensor, torch.Tensor]]]:
-        """Return the first layer as `outputs` needs it, and (weight, bias) of later layers with inputs in its order."""
-        return TableSums(*self.rows()), self._linear()
+        """Return the first layer as `outputs` needs it, and (weight, bias) of later layers with inputs in its order.
+
+        There are no later layers if these are `layer_stacks`.
+        """
+        return TableSums(*self.rows(), self.pair_block), [] if self.layer_stacks is not None else self._linear()
+
+    def as_listed(self, inputs: torch.Tensor, first_layer: FirstLayer) -> torch.Tensor:
+        """Return the inputs (B, in) of the layer stacks in the module's order, from those in the order of `outputs`."""
+        return inputs
 
     def gathered_outputs(self, pieces: torch.Tensor, hands: torch.Tensor, in_check: torch.Tensor) -> torch.Tensor:
         """Return `outputs` from tensors on the network's device."""
@@ -205,7 +252,10 @@ class ValueNetwork(nn.Module):
         sums = self.gathered_sums(torch.cat(rows))
         if norms := self.norms():
             sums = normalise(sums, norms, self.training, self.workers)
-        outputs = torch.cat(self.activates.inputs(sums).chunk(self.perspectives), 1)
+        outputs = torch.cat(self.activates.inputs(sums, self.pair_block).chunk(self.perspectives), 1)
+        if self.layer_stacks is not None:
+            outputs = self.layer_stacks(outputs, self.layer_stacks.index(pieces, hands))
+            return self._of_bucket(outputs, bucket_of_hands(hands.long(), self.buckets))
         *hidden, last = self._linear()
         for weight, bias in hidden:
             outputs = self.activates.cut(nn.functional.linear(outputs, weight, bias))
@@ -221,7 +271,10 @@ class ValueNetwork(nn.Module):
         return [(layer.weight, layer.bias) for layer in self.hidden_layers()]
 
     def first_layer(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows f8 [features, N] and bias f8 [N] before the activation, with batch normalisation folded in."""
+        """Return rows f8 [features, N] and bias f8 [N] before the activation, with batch normalisation folded in.
+
+        Of an activation by pairs the first N/2 lanes are multiplied by the others.
+        """
         exact = copy.deepcopy(self).cpu().double()
         with torch.no_grad():
             rows, base = exact.rows()
@@ -233,7 +286,12 @@ class ValueNetwork(nn.Module):
             shifts.append(module.bias - scale * module.running_mean)
         group = rows.shape[1] // sum(map(len, scales))
         scale, shift = (torch.cat(parts).repeat_interleave(group) for parts in (scales, shifts))
-        return self.kings.unfold(rows * scale).detach().numpy(), (base * scale + shift).detach().numpy()
+        table, bias = self.kings.unfold(rows * scale).detach().numpy(), (base * scale + shift).detach().numpy()
+        if self.activates.pairwise and self.pair_block is not None:
+            halves = np.arange(len(bias)).reshape(-1, 2, self.pair_block // 2)
+            lanes = halves.transpose(1, 0, 2).ravel()
+            table, bias = table[:, lanes], bias[lanes]
+        return table, bias
 
     def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return (weight f8 [out, in], bias f8 [out]) of every later layer, the output last.
@@ -241,22 +299,23 @@ class ValueNetwork(nn.Module):
         Between them is a ReLU with the activation's upper limit.
 
         With two perspectives the first half of the inputs is the mover's view, the other the opponent's; of a dual
-        activation the clipped N of a view stand before their squares.
+        activation the clipped N of a view stand before their squares. With `stacks` both arrays have one more dimension
+        in front: the stack.
         """
+        if self.layer_stacks is not None:
+            return self.layer_stacks.layers()
         return [
             (layer.weight.detach().cpu().double().numpy(), layer.bias.detach().cpu().double().numpy())
             for layer in self.hidden_layers()
         ]
 
 
-def exporting() -> bool:
-    """Return whether the module is being exported to ONNX, which lacks some operations."""
-    return bool(torch.compiler.is_exporting() or torch.onnx.is_in_onnx_export())
-
-
-def sum_rows_to_export(table: torch.Tensor, rows: torch.Tensor, padding: int) -> torch.Tensor:
-    """Return an embedding bag by operations of ONNX, for any number of positions; `padding` marks "no row"."""
-    return (table[rows] * (rows != padding).unsqueeze(2).to(table.dtype)).sum(1)
+def _listed_hands(x2: torch.Tensor) -> torch.Tensor:
+    """Return the hands int64 (B, 14) of the listing's inputs; of pawns at most eight."""
+    held = x2[:, : HAND_PADDING - 1] != HAND_PADDING
+    kinds = list(zip(HAND_ROW_START.tolist(), HAND_ROW_LIMIT.tolist(), strict=True))
+    first_rows = [(side + start, limit) for side in (0, HAND_ROWS) for start, limit in kinds]
+    return torch.stack([held[:, first : first + limit].sum(1) for first, limit in first_rows], 1)
 
 
 def listed_inputs(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:

@@ -9,17 +9,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from lite.amounts import amount
+from lite.records.batch import labelled_dtype
 from lite.records.decode import (
     ILLEGAL_MOVE,
     RECORD_ERRORS,
     TRUNCATED,
     decode_positions,
-    labelled_dtype,
     scan_games,
     scratch_position,
     walk_games,
@@ -39,6 +38,18 @@ _SAMPLE_PLACES, _SAMPLE_RECORDS = 16, 64
 """Places of an hcpe or psv file that are sampled when it is opened, and records per place."""
 _WINDOW = 1 << 24
 """Bytes of games scanned at a time: more than the longest game has."""
+
+
+@dataclass(frozen=True)
+class RefusedRecords:
+    """Number of records read, and of those refused."""
+
+    records_read: int
+    """Number of records read: positions of hcpe and psv, games of other formats."""
+    refused: dict[str, int]
+    """Number of refused records by reason."""
+    first_refused: tuple[str, ...]
+    """The first few refused records, each with file, place and reason."""
 
 
 @dataclass
@@ -73,14 +84,9 @@ class Refusals:
         self.reasons.update(other.reasons)
         self.named += other.named[: NAMED - len(self.named)]
 
-    def figures(self, prefix: str = "") -> dict[str, Any]:
-        """Return the counts for JSON: records_read, refused (count by reason) and first_refused (the named records),
-        each key with `prefix` before it."""
-        return {
-            f"{prefix}records_read": self.read,
-            f"{prefix}refused": dict(self.reasons.most_common()),
-            f"{prefix}first_refused": self.named,
-        }
+    def figures(self) -> RefusedRecords:
+        """Return the counts of this moment."""
+        return RefusedRecords(self.read, dict(self.reasons.most_common()), tuple(self.named))
 
     def __str__(self) -> str:
         """Return one line with the counts, the reasons and the first refused records."""

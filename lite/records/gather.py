@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lite.records.decode import BATCH_FIELDS, Batch, Visits
+from lite.records.batch import BATCH_FIELDS, Batch, Visits
 from lite.records.formats import move_dtype
 from search.compiling.jit import jit
 from search.primitives.memory import prefetch

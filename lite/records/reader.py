@@ -18,16 +18,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from lite.amounts import amount
-from lite.records.decode import BATCH_FIELDS, Batch, Visits, as_batch, empty_batch, labelled_dtype
+from lite.records.batch import BATCH_FIELDS, Batch, Visits, as_batch, empty_batch, labelled_dtype
 from lite.records.file import BLOCK_POSITIONS, Block, RecordFile, Refusals
 from lite.records.formats import record_files
 from lite.records.gather import gather, gather_visits, join_visits
+from lite.records.place import POOL_POSITIONS, ReaderIdentity, ReaderPlace, ReadFile
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
-POOL_POSITIONS = 1 << 20
-"""Positions shuffled together: 126 MB, and as much again for the pool that is decoded in the background."""
 
 
 @dataclass(frozen=True)
@@ -126,52 +124,36 @@ class Reader:
             found.add(file.lost)
         return found
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return the place after the last batch, with the identity of files and options, for JSON."""
-        return {"epoch": self.epoch, "pool": self._pool, "offset": self._offset, "of": self._identity}
+    @property
+    def place(self) -> ReaderPlace:
+        """The place after the last batch."""
+        return ReaderPlace(self.epoch, self._pool, self._offset, self._identity)
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to the place of a `state_dict`. Raises ValueError if the content of files, or options, differ."""
-        was, identity = state["of"], self._identity
-        if len(was["files"]) != len(identity["files"]):
-            raise ValueError(
-                f"cannot resume the data: it was {amount(len(was['files']), 'file')}, is {len(identity['files'])}; "
-                "give the files that the run was started with"
-            )
-        for before, here, file in zip(was["files"], identity["files"], self.files, strict=True):
-            if before["digest"] != here["digest"]:
-                other = "" if before["name"] == here["name"] else f", which was {before['name']}"
-                raise ValueError(
-                    f"cannot resume the data: the content of {file.path} differs from that of the run's start{other} "
-                    f"({here['size']:,} bytes, digest {here['digest']}; it was {before['size']:,}, "
-                    f"{before['digest']}); give the files in the same order, or start another run"
-                )
-        for name, value in identity.items():
-            if name != "files" and was.get(name, value) != value:  # an older state may lack an option
-                raise ValueError(f"cannot resume the data: {name} was {was[name]}, is {value}; use the same options")
-        self.epoch, self._pool, self._offset = int(state["epoch"]), int(state["pool"]), int(state["offset"])
+    def resume_at(self, place: ReaderPlace) -> None:
+        """Go to the place of another reader. Raises ValueError if the content of files, or options, differ."""
+        place.of.require(self._identity, [file.path for file in self.files])
+        self.epoch, self._pool, self._offset = place.epoch, place.pool, place.offset
 
     @cached_property
-    def _identity(self) -> dict[str, Any]:
+    def _identity(self) -> ReaderIdentity:
         """The files and options that a resumed reader must share with the interrupted one."""
         digests = self._at_once(lambda file: file.file.digest, self.files)
-        return {
-            "files": [
-                {"name": file.path.name, "size": file.size, "digest": digest}
-                for file, digest in zip(self.files, digests, strict=True)
-            ],
-            "batch_size": self.batch_size,
-            "shuffle": self.shuffle,
-            "seed": self.seed,
-            "skip_in_check": self.skip_in_check,
-            "min_ply": self.min_ply,
-            "max_score": self.max_score,
-            "check_moves": all(file.check_moves for file in self.files),
-            "mark_entered": self.mark_entered,
-            "read_visits": self.read_visits,
-            "pool_positions": self.pool_positions,
-            "block_positions": self.block_positions,
-        }
+        return ReaderIdentity(
+            files=tuple(
+                ReadFile(file.path.name, file.size, digest) for file, digest in zip(self.files, digests, strict=True)
+            ),
+            batch_size=self.batch_size,
+            shuffle=self.shuffle,
+            seed=self.seed,
+            skip_in_check=self.skip_in_check,
+            min_ply=self.min_ply,
+            max_score=self.max_score,
+            check_moves=all(file.check_moves for file in self.files),
+            mark_entered=self.mark_entered,
+            read_visits=self.read_visits,
+            pool_positions=self.pool_positions,
+            block_positions=self.block_positions,
+        )
 
     def _pools(self, epoch: int) -> list[list[int]]:
         """Return the pools of an epoch as lists of block numbers."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lite.records.decode import labelled_dtype
+from lite.records.batch import labelled_dtype
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import record_files
 from lite.records.reader import Reader

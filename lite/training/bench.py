@@ -16,7 +16,7 @@ from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import KpConfig, NnueConfig
 from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import NetworkConfig, listed_inputs
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.training.memory import keep_freed_memory
 from lite.training.optimiser import OptimiserConfig, WeightAverage, make_optimiser
 from search.rules.shogi import EMPTY, GOLD, KINDS, KING, PIECES_IN_BOX, PROMOTION

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -105,21 +106,32 @@ def write_tensors(path: Path, kind: str, tensors: dict[str, torch.Tensor], data:
     write_atomically(path, sort_header(save(tensors, header)))
 
 
-def save_model(path: Path, model: ValueNetwork, training: dict[str, Any]) -> None:
+@dataclass(frozen=True)
+class SavedTraining:
+    """The training of a network, as its file describes it."""
+
+    cp_per_logit: float | None
+    """Scale of the network's centipawns; None if the file has none."""
+    provenance: Mapping[str, Any]
+    """Everything that was saved about the training: JSON as the version that trained the network wrote it; see
+    `NetworkOrigin`."""
+
+
+def save_model(path: Path, model: ValueNetwork, training: Mapping[str, Any]) -> None:
     """Write a network with its configuration and `training`: its data, options, figures and scale as JSON."""
-    write_tensors(path, NETWORK, model.state_dict(), {"network": model.config, "training": training})
+    write_tensors(path, NETWORK, model.state_dict(), {"network": model.config, "training": dict(training)})
 
 
-def load_model(path: Path | str) -> tuple[ValueNetwork, dict[str, Any]]:
-    """Return a network in evaluation mode and the JSON saved with it; `path` may be the folder of its run.
+def load_model(path: Path | str) -> tuple[ValueNetwork, SavedTraining]:
+    """Return a network in evaluation mode and its training; `path` may be the folder of its run.
 
     Raises FileNotFoundError, or ValueError for a foreign, truncated or inconsistent file.
     """
     return load_module(path, NETWORK, network_from_config)
 
 
-def load_module(path: Path | str, kind: str, build: Callable[[Any], Module]) -> tuple[Module, dict[str, Any]]:
-    """Return a module in evaluation mode and the JSON saved with it, from a file of any kind.
+def load_module(path: Path | str, kind: str, build: Callable[[Any], Module]) -> tuple[Module, SavedTraining]:
+    """Return a module in evaluation mode and its training, from a file of any kind.
 
     `build` makes the module of a configuration, or raises ValueError. It is built on the device `meta` first: a forged
     configuration of a few bytes could ask for more memory than there is. Raises as `load_model`.
@@ -128,8 +140,9 @@ def load_module(path: Path | str, kind: str, build: Callable[[Any], Module]) -> 
     tensors, data = read_tensors(path, kind)
     with named_errors(path, f"not a {kind}"):
         config, training = data["network"], data["training"]
-        scale = training.get("cp_per_logit", 1.0)
-        if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale < float("inf"):
+        scale = training.get("cp_per_logit")
+        is_number = isinstance(scale, int | float) and not isinstance(scale, bool)
+        if "cp_per_logit" in training and not (is_number and 0 < scale < float("inf")):
             raise ValueError(f"its cp_per_logit {scale!r} is not a positive number; train it again")
     with named_errors(path, "the weights do not fit the configuration stored with them"):
         with shapes_alone():
@@ -140,7 +153,7 @@ def load_module(path: Path | str, kind: str, build: Callable[[Any], Module]) -> 
                 raise ValueError(f"{name} should be {wanted.get(name, 'absent')}, is {found.get(name, 'absent')}")
         model = build(config)
         model.load_state_dict(tensors)
-    return model.eval(), training
+    return model.eval(), SavedTraining(None if scale is None else float(scale), training)
 
 
 def save_state(path: Path, parts: dict[str, dict[str, torch.Tensor]], data: dict[str, Any]) -> None:

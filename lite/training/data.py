@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.records.formats import NO_GAME
 from lite.training.state import SavedRun
 from lite.training.targets import fit_cp_per_logit
@@ -29,8 +29,8 @@ class TrainingData:
         """Seconds that steps waited for their batch."""
         if saved is not None:
             with saved.named_errors():
-                self.reader.load_state_dict(saved.state.reader)
-        self.place = self.reader.state_dict()
+                self.reader.resume_at(saved.state.reader)
+        self.place = self.reader.place
         """Place behind the last batch."""
 
     @property
@@ -47,7 +47,7 @@ class TrainingData:
             self.waited += time.perf_counter() - asked
             if batch is None:
                 return
-            self.place = self.reader.state_dict()
+            self.place = self.reader.place
             yield batch
 
     def fitted_scale(self) -> float:
@@ -63,7 +63,7 @@ class TrainingData:
             positions += len(batch)
             if positions >= FIT_POSITIONS:
                 break
-        self.reader.load_state_dict(self.place)
+        self.reader.resume_at(self.place)
         data = self._options.data[0]
         if positions and not any(map(len, scores)):
             raise OptionError(

@@ -45,7 +45,7 @@ class HeldOut:
         return best, ""
 
     def leakage_check(self, positions: int) -> LeakageCheck:
-        """Return the check that these games are not among the data, which has so many positions."""
+        """Return the check that these games are not among the data; `positions` is the size of the data."""
         batches = self._task.reader(self._files, shuffle=False) if self._files else ()
         return LeakageCheck(batches, positions)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from search.rules.shogi import EMPTY
 
 HELD_OUT_POSITIONS = 200_000
@@ -22,7 +22,7 @@ MOST_PIECES = 36
 """Pieces on the board of a position that is compared, at most: 40 at the start."""
 LEAST_FOUND = 5
 LEAST_SHARE = 0.01
-"""A warning needs so many equal positions, and so large a share of the held-out positions."""
+"""Least number of equal positions that gives a warning, and their least share of the held-out positions."""
 _FACTORS = np.random.default_rng(0x5F0).integers(0, 1 << 64, 81 + 14, np.uint64, endpoint=False) | np.uint64(1)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.training.checkpoint import optimiser_tensors, restore_optimiser
 from lite.training.memory import keep_freed_memory
 from lite.training.optimiser import WeightAverage, make_optimiser, rate_at

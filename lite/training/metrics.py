@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.records.formats import NO_GAME
 from lite.training.targets import sigmoid
 from search.evaluation.material import PIECE_VALUE
@@ -77,10 +76,6 @@ class Report(Summary):
     calibration: tuple[CalibrationBin, ...]
     by_ply: tuple[Band, ...]
     by_score: tuple[Band, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields as JSON values."""
-        return asdict(self)
 
 
 def material(pieces: np.ndarray, hands: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -11,7 +12,7 @@ import torch
 from lite.datasets.provenance import learnt_and_judged
 from lite.networks.lite_value import LiteConfig
 from lite.networks.value_network import NetworkConfig
-from lite.records.reader import POOL_POSITIONS
+from lite.records.place import POOL_POSITIONS
 from lite.training.checkpoint import json_safe
 from lite.training.optimiser import DEFAULT_RATES, OptimiserConfig
 from search.score import CP_PER_LOGIT
@@ -38,12 +39,13 @@ def difference(name: str, before: Any, value: Any) -> str:
     return f"{name} {before}, not {value}"
 
 
-def rated(fixed: dict[str, Any]) -> dict[str, Any]:
+def rated(fixed: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fixed options of a run with the learning rate that was used, where they leave it open."""
     optimiser = fixed["optimiser"]
     if optimiser["learning_rate"] is not None:
         return fixed
-    return fixed | {"optimiser": optimiser | {"learning_rate": DEFAULT_RATES[optimiser["optimiser"]]}}
+    rate = DEFAULT_RATES[optimiser["optimiser"]]
+    return {**fixed, "optimiser": {**optimiser, "learning_rate": rate}}
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ class TrainingOptions:
             return self
         return replace(self, optimiser=replace(self.optimiser, learning_rate=rate))
 
-    def configuration(self) -> dict[str, Any]:
+    def configuration(self) -> Mapping[str, object]:
         """Return all options but those of a single call, by the names of their fields, flat, as JSON."""
         named: dict[str, Any] = {"kind": self.kind}
         for name, value in asdict(self).items():
@@ -152,7 +154,7 @@ class TrainingOptions:
                 named |= value if isinstance(value, dict) else {name: value}
         return {name: json_safe(value) for name, value in named.items()}
 
-    def fixed_options(self) -> dict[str, Any]:
+    def fixed_options(self) -> Mapping[str, object]:
         """Return the options that a resumed run must keep; of those, only the epochs may grow."""
         free = {*CALL_OPTIONS, *FREE_OPTIONS} - {"epochs", "init_from"}
         return {name: json_safe(value) for name, value in asdict(self).items() if name not in free}
@@ -193,5 +195,5 @@ class ValueTraining(TrainingOptions):
     def suited_rate(self) -> float | None:
         return self.network.learning_rate
 
-    def fixed_options(self) -> dict[str, Any]:
-        return super().fixed_options() | {"network": json_safe(self.network.as_json())}
+    def fixed_options(self) -> Mapping[str, object]:
+        return {**super().fixed_options(), "network": json_safe(self.network.as_json())}

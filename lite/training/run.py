@@ -13,9 +13,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -23,7 +22,7 @@ from torch import nn
 
 from lite.datasets.description import describe_sources, short_names
 from lite.program import release
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.run_folder import RunWriter
 from lite.training.data import TrainingData
 from lite.training.folder import RunFolder, network_file
@@ -31,10 +30,11 @@ from lite.training.held_out import HeldOut
 from lite.training.learner import Learner
 from lite.training.log import EpochTest, RunLog, Started, Steps
 from lite.training.memory import clear_gpu_errors
+from lite.training.network_origin import NetworkOrigin
 from lite.training.options import TrainingOptions
-from lite.training.plan import plan_training
 from lite.training.progress import Progress
 from lite.training.remarks import Facts, conclusion, gpu_name, introduction, refused_while_reading
+from lite.training.run_plan import plan_training
 from lite.training.state import AnyOptions, Extension, InitialNetwork, RunState, SavedRun, write_state
 from lite.training.targets import TargetSchedule
 from lite.training.task import Task
@@ -56,10 +56,6 @@ class Outcome:
     """Steps of the whole run; more than `step` where `max_steps` ended the call."""
     tested: EpochTest | None
     """Figures of the network on the held-out games; None where it was not tested."""
-
-    def flat(self) -> dict[str, Any]:
-        """Return step, steps and all figures in one JSON object."""
-        return {"step": self.step, "steps": self.steps} | ({} if self.tested is None else self.tested.flat())
 
 
 class Run:
@@ -238,7 +234,7 @@ class Run:
     def _save_network(self, path: Path, kept: str) -> None:
         """Write the averaged network; `kept` is "last" or "best" of the epochs so far, or "epoch"."""
         if self.workers.first:
-            self.task.save_network(path, self.learner.average.model, self._provenance(kept))
+            self.task.save_network(path, self.learner.average.model, self._origin(kept))
 
     def _state(self) -> RunState:
         return RunState(
@@ -256,24 +252,24 @@ class Run:
             held_out=self.held_out.digests,
         )
 
-    def _provenance(self, kept: str) -> dict[str, Any]:
+    def _origin(self, kept: str) -> NetworkOrigin:
         """Return how the network came to be, for its file."""
         tested = self.held_out.figures_at(self.step)
-        return {
-            "kept": kept,
-            "epoch": self.step / self.steps_per_epoch,
-            "options": self.options.fixed_options(),
-            "init_from": None if self.init_from is None else asdict(self.init_from),
-            "extended": [asdict(one) for one in self.extended],
-            "data": [path.name for path in self.options.data],
-            "descriptions": self._descriptions,
-            "step": self.step,
-            "steps": self.steps,
-            "cp_per_logit": self.options.net_cp_per_logit or self.cp_per_logit,
-            "score_cp_per_logit": self.cp_per_logit,
-            "valid": {} if tested is None else {"step": self.step} | tested.flat(),
-            "versions": {"liteshogi": release(), "torch": str(torch.__version__)},
-        }
+        return NetworkOrigin(
+            kept=kept,
+            epoch=self.step / self.steps_per_epoch,
+            options=self.options.fixed_options(),
+            init_from=self.init_from,
+            extended=self.extended,
+            data=tuple(path.name for path in self.options.data),
+            descriptions=self._descriptions,
+            step=self.step,
+            steps=self.steps,
+            cp_per_logit=self.options.net_cp_per_logit or self.cp_per_logit,
+            score_cp_per_logit=self.cp_per_logit,
+            valid={} if tested is None else {"step": self.step} | tested.flat(),
+            versions={"liteshogi": release(), "torch": str(torch.__version__)},
+        )
 
     def _facts(self) -> Facts:
         return Facts(
@@ -312,7 +308,7 @@ class Run:
 
 
 def _saved_run(options: TrainingOptions, folder: RunFolder) -> SavedRun | None:
-    """Return the run to resume; None to begin one. Raises OptionError where there is a run and no word what to do."""
+    """Return the run to resume; None to begin one. Raises OptionError if there is a run and no option for it."""
     if options.resume:
         if not folder.state.is_file():
             raise FileNotFoundError(f"{folder.state}: no such file, so there is no run to resume")

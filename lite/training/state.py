@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import torch
 
 from lite.datasets.provenance import sha256_of
+from lite.records.place import ReaderPlace
 from lite.training.checkpoint import json_safe, load_state, named_errors, save_state
 from lite.training.folder import network_file
 from lite.training.log import EpochTest
@@ -57,7 +58,7 @@ class BestEpoch:
 class RunState:
     """The state of a run, apart from its tensors."""
 
-    options: dict[str, Any]
+    options: Mapping[str, Any]
     """`TrainingOptions.fixed_options` of the run."""
     step: int
     """Steps taken."""
@@ -68,7 +69,7 @@ class RunState:
     """Scale of the scores."""
     average_count: int
     """Number of weights in the average."""
-    reader: dict[str, Any]
+    reader: ReaderPlace
     """Place in the data."""
     init_from: InitialNetwork | None
     extended: tuple[Extension, ...]

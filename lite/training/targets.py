@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.records.formats import NO_GAME
 
 MATE_SCORE = 30000

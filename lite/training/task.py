@@ -13,10 +13,11 @@ import torch
 from torch import nn
 
 from lite.networks.shapes import shapes_alone
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.records.reader import Reader
 from lite.training.memory import machine_memory, network_bytes, refuse_beyond_memory
 from lite.training.metrics import Report
+from lite.training.network_origin import NetworkOrigin
 from lite.training.options import TrainingOptions
 from lite.workers import Workers
 
@@ -74,7 +75,7 @@ class Task(ABC):
         return Reader(files, options.batch_size, shuffle, options.seed, **filters, pool_positions=pool, threads=threads)
 
     def is_enough(self, batch: Batch, positions: int) -> bool:
-        """Return whether a step is taken on a batch of data with so many positions.
+        """Return whether a step is taken on a batch; `positions` is the size of the data.
 
         Positions of skipped batches come again in the order of another epoch.
         """
@@ -106,5 +107,5 @@ class Task(ABC):
         """Return the trained network of a file. Raises OSError, ValueError."""
 
     @abstractmethod
-    def save_network(self, path: Path, model: Any, provenance: dict[str, Any]) -> None:
-        """Write a network with its provenance."""
+    def save_network(self, path: Path, model: Any, origin: NetworkOrigin) -> None:
+        """Write a network and how it came to be."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
 from lite.networks.value_network import listed_inputs
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.records.file import Refusals
 from lite.records.formats import NO_GAME
 from lite.records.reader import Reader, first_positions
@@ -35,15 +34,8 @@ class NetworkTest:
     """The record files."""
     report: Report
     """Figures of the value."""
-    parts: Mapping[str, Any]
-    """Figures of this kind of network alone, JSON values by name."""
     refusals: Refusals
     """Records that were refused."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all figures in one JSON object."""
-        named = {"net": self.network_path, "data": list(self.data)}
-        return named | dict(self.parts) | self.report.as_json() | self.refusals.figures()
 
 
 def judge_net(
@@ -65,7 +57,7 @@ def judge_net(
     report = metrics.report()
     if not report.positions:
         raise no_games(data)
-    return NetworkTest(network_path, tuple(map(str, data)), report, {}, reader.refusals)
+    return NetworkTest(network_path, tuple(map(str, data)), report, reader.refusals)
 
 
 def check_games(data: tuple[Path, ...], batch_size: int = 8192) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ import torch
 
 from lite.networks.first_layer import MAX_LISTED
 from lite.networks.value_network import ValueNetwork
-from lite.records.decode import Batch, labelled_dtype
-from lite.training.checkpoint import load_model, save_model
+from lite.records.batch import Batch, labelled_dtype
+from lite.training.checkpoint import json_safe, load_model, save_model
 from lite.training.loss import value_loss
 from lite.training.metrics import Metrics, log_losses
+from lite.training.network_origin import NetworkOrigin
 from lite.training.options import ValueTraining
 from lite.training.run import Outcome, Run
 from lite.training.targets import drawn_games
@@ -134,8 +136,8 @@ class ValueTask(Task):
     def load_network(self, path: Path) -> ValueNetwork:
         return load_model(path)[0]
 
-    def save_network(self, path: Path, model: Any, provenance: dict[str, Any]) -> None:
-        save_model(path, model, provenance)
+    def save_network(self, path: Path, model: Any, origin: NetworkOrigin) -> None:
+        save_model(path, model, json_safe(asdict(origin)))
 
 
 def percent(share: float, error: float | None) -> str:

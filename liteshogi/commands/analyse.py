@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +16,7 @@ from experiments.analyse.result import AnalysedGame, AnalysedGames
 from experiments.language.choose import words_for
 from experiments.language.words import Words
 from liteshogi.commands.arguments import Json, Net
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Command(Analysing):
         if is_game_path(Path(self.net)):
             options = replace(self, net="default", games=(Path(self.net), *self.games))
         found = analyse_games(options)
-        print(json.dumps(asdict(printed(found)), ensure_ascii=False) if self.json else as_text(found, words))
+        print(json_text(printed(found), readable=True) if self.json else as_text(found, words))
         if found.interrupted:
             raise KeyboardInterrupt
         if found.refused and not (found.games or found.skipped):

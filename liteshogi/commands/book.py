@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +11,7 @@ import tyro
 from experiments.jobs.progress import Progress
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Overwrite
+from liteshogi.json_output import json_text
 from search.book.convert import write_binary
 from search.system.files import require_file
 from search.system.options import OptionError
@@ -51,7 +51,7 @@ class Command:
         with Progress(size, done) as progress:
             made = write_binary(self.book, target, note)
         if self.json:
-            print(json.dumps(asdict(made)))
+            print(json_text(made))
             return
         print(f"{target}: {amount(made.positions, 'position')}, {amount(made.moves, 'move')}")
         if made.duplicates:

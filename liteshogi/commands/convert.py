@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
@@ -11,6 +10,7 @@ import tyro
 from lite.amounts import amount
 from lite.datasets.convert import Conversion, ConversionSummary, convert, counted
 from liteshogi.commands.arguments import Json, Output
+from liteshogi.json_output import json_text
 from search.system.interrupt import ends_as_interrupts
 
 
@@ -31,7 +31,7 @@ class Command(Conversion):
     def run(self) -> None:
         with ends_as_interrupts():
             summary = convert(self)
-        print(json.dumps(asdict(summary), ensure_ascii=False) if self.json else as_text(summary))
+        print(json_text(summary, readable=True) if self.json else as_text(summary))
 
 
 def as_text(summary: ConversionSummary) -> str:

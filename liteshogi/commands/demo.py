@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.demo import run_demo
 from liteshogi.commands.arguments import Json, Output
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Command:
     def run(self) -> None:
         report = run_demo(self.output, self.epochs, self.nodes)
         if self.json:
-            print(json.dumps(asdict(report)))
+            print(json_text(report))
         else:
             print(
                 f"\nDone in {report.seconds:.0f} s. The results are in {self.output}/: {', '.join(report.files)}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import tyro
 
 from experiments.network_kinds.position_values import evaluate
 from liteshogi.commands.arguments import Json, Net
+from liteshogi.json_output import json_text
 from search.evaluation.static_evaluation import set_game_with_kings
 from search.rules.position import new_position
 from search.system.files import read_text
@@ -35,7 +35,7 @@ class Command:
             raise ValueError(f"{where}no positions: give SFENs in quotes, or --file with one per line")
         found = evaluate(self.net, sfens)
         if self.json:
-            print(json.dumps({"positions": [one.as_json() for one in found]}))
+            print(json_text({"positions": found}, optional=("output", "draw")))
             return
         for one in found:
             raw = "" if one.output is None else f"output {one.output:8d}  "

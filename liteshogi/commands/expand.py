@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,9 +9,10 @@ import tyro
 
 from experiments.factory.expand import Mixture
 from experiments.factory.expansion import Expansion, Labelling, expand
-from experiments.jobs.summary import as_text
+from experiments.jobs.totals_text import as_text
 from experiments.jobs.workforce import Workforce
 from liteshogi.commands.arguments import Json, Output
+from liteshogi.commands.production import production_json
 
 
 @dataclass(frozen=True)
@@ -30,4 +30,4 @@ class Command(Expansion):
 
     def run(self) -> None:
         made = expand(self)
-        print(json.dumps(made.figures()) if self.json else as_text(made))
+        print(production_json(made) if self.json else as_text(made))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -10,12 +9,53 @@ from typing import Annotated
 import tyro
 
 from experiments.explain.as_text import as_text, difference_as_text
-from experiments.explain.explain import compare, differences_as_json, explain
+from experiments.explain.explain import SIDES, Difference, Explained, MoveValue, PieceFigures, compare, explain
+from experiments.explain.line_units import LineUnits, UnitsLeftOut
 from experiments.language.choose import Language, words_for
+from experiments.language.english import ENGLISH
 from experiments.language.words import Words
 from liteshogi.commands.arguments import Json, Overwrite
+from liteshogi.json_output import json_text
 from search.system.files import check_output
 from search.system.options import OptionError
+
+
+@dataclass(frozen=True)
+class PrintedExplanation:
+    """A position, and the figures of one network."""
+
+    net: str
+    """The network as it was named."""
+    sfen: str
+    """The position."""
+    side_to_move: str
+    """`black` or `white`."""
+    score_cp: int
+    """Value for the side to move in centipawns."""
+    win_rate: float
+    """Expected result of the side to move, 0 to 1; a draw counts one half."""
+    draw: float | None
+    """Probability of a draw; absent if the network has no draw head."""
+    black_score_cp: int
+    """Value for Black in centipawns."""
+    pieces: tuple[PieceFigures, ...]
+    """Contributions of the pieces, except the kings."""
+    moves: tuple[MoveValue, ...]
+    """Legal moves, the best first."""
+    units: LineUnits | None
+    """Units of files and ranks; None if the network has none to show."""
+    units_left_out: str | None
+    """Reason why there are no units; absent if there are."""
+
+
+@dataclass(frozen=True)
+class PrintedComparison:
+    """A position, and the figures of two networks."""
+
+    nets: tuple[PrintedExplanation, ...]
+    """Figures of each network."""
+    differences: tuple[Difference, ...]
+    """Contributions of each piece, those first that differ most."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +89,31 @@ class Command:
         words = self.words
         differences = compare(*found) if self.compare else None
         if self.output is not None:
-            from experiments.explain.picture import draw_contributions
+            from experiments.explain.board_picture import draw_contributions
 
             draw_contributions(found, self.output, words)
         if self.json:
-            figures = found[0].as_json() if differences is None else differences_as_json(found, differences)
-            print(json.dumps(figures))
+            nets = tuple(map(printed, found))
+            whole = nets[0] if differences is None else PrintedComparison(nets, tuple(differences))
+            print(json_text(whole, optional=("draw", "units_left_out")))
             return
         print("\n\n".join(as_text(one, words) for one in found))
         if differences is not None and self.compare:
             print("\n" + difference_as_text(self.compare, differences, words))
+
+
+def printed(found: Explained) -> PrintedExplanation:
+    """Return an explained position as it is printed."""
+    return PrintedExplanation(
+        net=found.net,
+        sfen=found.sfen,
+        side_to_move=SIDES[found.turn],
+        score_cp=found.value.score_cp,
+        win_rate=found.value.win_rate,
+        draw=found.value.draw,
+        black_score_cp=found.black_score_cp,
+        pieces=found.pieces,
+        moves=found.moves,
+        units=None if isinstance(found.units, UnitsLeftOut) else found.units,
+        units_left_out=ENGLISH.no_units[found.units.value] if isinstance(found.units, UnitsLeftOut) else None,
+    )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.network_kinds.exporting import Export, HeaderExport, NnBinExport, OnnxExport, export
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Net, Output, Overwrite
+from liteshogi.json_output import json_text
 from search.system.interrupt import ends_as_interrupts
 
 
@@ -39,7 +39,7 @@ class Command:
     def run(self) -> None:
         with ends_as_interrupts():
             found = export(self.net, self.output, self.data, self.draw, self.overwrite)
-        print(json.dumps(asdict(found)) if self.json else f"{self.output}: {found.bytes:,} bytes, {as_text(found)}")
+        print(json_text(found) if self.json else f"{self.output}: {found.bytes:,} bytes, {as_text(found)}")
 
 
 def as_text(found: Export) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from export.fold import FoldReport, fold_file
 from liteshogi.commands.arguments import Json, Net, Output, Overwrite
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Command:
             self.keep_float,
             self.overwrite,
         )
-        print(json.dumps(asdict(report)) if self.json else as_text(report, self.output))
+        print(json_text(report) if self.json else as_text(report, self.output))
         if not self.data and not self.json:
             print("no --data: measured on positions of random games, without results", file=sys.stderr)
 

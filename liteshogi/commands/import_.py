@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
 from export.nnue import import_nnue
 from liteshogi.commands.arguments import Json, Output, Overwrite
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,6 @@ class Command:
     def run(self) -> None:
         found = import_nnue(self.net, self.output, self.fv_scale, self.overwrite, self.architecture or None)
         if self.json:
-            print(json.dumps(asdict(found)))
+            print(json_text(found))
         else:
             print(f"{self.output}: {found.architecture}, FV_SCALE {found.fv_scale}, sha256 {found.sha256}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import json
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -12,14 +12,16 @@ import tyro
 
 from experiments.factory.expand import Mixture
 from experiments.games.player import Ending, Variety
-from experiments.loop.generation_table import as_table
+from experiments.loop.generation_table import GenerationRow, as_table
 from experiments.loop.loop import LoopReport, run_loop
 from experiments.loop.options import Loop
+from experiments.loop.stage_results import GateResult, LoopStanding
 from lite.networks.dense import DenseConfig
 from lite.training.options import ValueTraining
 from liteshogi.commands.arguments import Json, Output, part
 from liteshogi.commands.train.configuration import described, read_configuration
 from liteshogi.commands.train.dense import DENSE_OPTIMISER
+from liteshogi.json_output import json_text
 
 KINDS = ("lite", "untied", "dense", "half_kp", "k_p")
 """Kinds of networks that a loop trains: those that alpha-beta searches with."""
@@ -34,6 +36,64 @@ DEFAULT_TRAINING = ValueTraining(
     mirror=True,
     quiet=True,
 )
+
+
+@dataclass(frozen=True)
+class PrintedGeneration:
+    """A generation that is done; generation 0 has no more than the figures of the yardstick."""
+
+    generation: int
+    """Its number."""
+    accepted: bool | None
+    """Whether its network has become the best one."""
+    games: int | None
+    """Number of games of self-play."""
+    positions: int | None
+    """Number of labelled positions."""
+    gate: GateResult | None
+    """Standing against the best network before it."""
+    against: Mapping[str, LoopStanding] | None
+    """Standings against other networks, by their names."""
+    seconds: float | None
+    """Time of all its stages."""
+    steps: int | None = None
+    """Steps of the training."""
+    loss: float | None = None
+    """Held-out loss."""
+    accuracy: float | None = None
+    """Share of held-out positions whose winner is predicted."""
+    log_loss: float | None = None
+    """Log loss on held-out positions of games."""
+    d1_rmse: float | None = None
+    """Error of the win rate after one ply and quiescence against long searches."""
+    d1_rmse_error: float | None = None
+    """Standard error of `d1_rmse`."""
+    d1_scale: int | None = None
+    """Centipawns per logit that suit the network best."""
+    d1_positions: int | None = None
+    """Number of positions of the yardstick."""
+    d1_records_read: int | None = None
+    """Number of records of the yardstick that were read."""
+    d1_refused: dict[str, int] | None = None
+    """Number of refused records of the yardstick by reason."""
+    d1_first_refused: tuple[str, ...] | None = None
+    """The first refused records of the yardstick."""
+
+
+@dataclass(frozen=True)
+class PrintedLoop:
+    """The generations of a loop."""
+
+    folder: Path
+    """Folder of the loop."""
+    best: Path
+    """File of the best network."""
+    generations: tuple[PrintedGeneration, ...]
+    """Generations that are done."""
+
+
+_OF_SOME = tuple(one.name for one in fields(PrintedGeneration) if one.name != "generation")
+"""Fields that are absent where they are not known."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +117,26 @@ class Command(Loop):
 
     def run(self) -> None:
         report = run_loop(part(Loop, self), DEFAULT_TRAINING if self.config is None else read_training(self.config))
-        print(json.dumps(report.figures()) if self.json else as_text(report))
+        print(json_text(printed(report), optional=_OF_SOME) if self.json else as_text(report))
+
+
+def printed(report: LoopReport) -> PrintedLoop:
+    """Return the generations as they are printed."""
+    return PrintedLoop(report.folder, report.best, tuple(map(_printed_generation, report.generations)))
+
+
+def _printed_generation(row: GenerationRow) -> PrintedGeneration:
+    return PrintedGeneration(
+        generation=row.generation,
+        accepted=row.accepted,
+        games=row.games,
+        positions=row.positions,
+        gate=row.gate,
+        against=None if row.gate is None else row.against,
+        seconds=row.seconds,
+        **({} if row.training is None else vars(row.training)),
+        **({} if row.yardstick is None else vars(row.yardstick)),
+    )
 
 
 def read_training(path: Path) -> ValueTraining:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
 
 import tyro
 
@@ -28,6 +26,7 @@ from experiments.matches.named_player import plays_in_process
 from experiments.matches.pair_kif import write_pairs
 from experiments.network_kinds.player_command import as_player
 from liteshogi.commands.arguments import Json, Output, part
+from liteshogi.json_output import json_text
 from search.system.cores import usable_cores
 from search.system.options import OptionError
 
@@ -152,11 +151,11 @@ class Command:
         command = self
         if self.output == NAMED_AFTER_PLAYERS:
             command = replace(self, output=folder_of([parse_participant(text) for text in self.players]))
-        figures, text = command.play()
-        print(json.dumps(figures, ensure_ascii=False) if self.json else shown(text))
+        report, text = command.play()
+        print(as_json(report) if self.json else shown(text))
 
-    def play(self) -> tuple[dict[str, Any], str]:
-        """Play all games; returns (figures, text). Raises OptionError for options that do not fit."""
+    def play(self) -> tuple[MatchReport | EngineMatchReport | LeagueReport, str]:
+        """Play all games; returns (report, text). Raises OptionError for options that do not fit."""
         players = [parse_participant(text) for text in self.players]
         counted = bool(self.nodes or self.depth) and all(plays_in_process(one.command) for one in players)
         if (self.nodes or self.depth) and (clock := next((name for name in _CLOCKS if getattr(self, name)), None)):
@@ -168,14 +167,14 @@ class Command:
             names, pairings = unique_names(players), meetings_of(len(players), self.gauntlet)
             if counted and self.kif:
                 write_pairs(self.output, lambda pair: _named(names, pairings[pair % len(pairings)]))
-            return asdict(league) | {"folder": str(league.folder)}, league_as_text(league)
+            return league, league_as_text(league)
         if not counted:
             timed = play_match(self.by_the_clock(*players))
-            return asdict(timed), as_text(timed)
+            return timed, as_text(timed)
         report = play_counted_match(self.counted(*players))
         if self.kif:
             write_pairs(self.output, lambda _: (report.first, report.second))
-        return match_figures(report), counted_as_text(report)
+        return report, counted_as_text(report)
 
     def refuse_unfit(self, players: int, counted: bool) -> None:
         """Raise OptionError for an option that has no effect here."""
@@ -259,10 +258,9 @@ def _named(names: list[str], pairing: tuple[int, int]) -> tuple[str, str]:
     return names[pairing[0]], names[pairing[1]]
 
 
-def match_figures(report: MatchReport) -> dict[str, Any]:
-    """Return the report of a match in process as one JSON object; `sprt` only where there is a test."""
-    found = asdict(report) | {"folder": str(report.folder)}
-    return {name: value for name, value in found.items() if name != "sprt" or value is not None}
+def as_json(report: MatchReport | EngineMatchReport | LeagueReport) -> str:
+    """Return a report as JSON; `sprt` is absent if there is no test."""
+    return json_text(report, optional=("sprt",), readable=True)
 
 
 def league_as_text(report: LeagueReport) -> str:

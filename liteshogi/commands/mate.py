@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
@@ -14,6 +13,7 @@ from experiments.language.words import Words
 from lite.notation.forms import KI2, KIF, game_format
 from lite.notation.games import read_starts
 from liteshogi.commands.arguments import Json
+from liteshogi.json_output import json_text
 from search.mate.counted import counted_plies
 from search.mate.problems import MateProblem, read_problems
 from search.mate.solver import MateResult, MateSolver, MateStatus
@@ -103,7 +103,7 @@ class Command:
         summary = summarise(problems, results) if self.file is not None else []
         if self.json:
             solved = tuple(_solved(*one) for one in zip(problems, results, counted, strict=True))
-            print(json.dumps(asdict(Solved(solved, tuple(summary))), default=lambda status: status.value))
+            print(json_text(Solved(solved, tuple(summary))))
         elif summary:
             print(f"\n{summary_as_text(summary)}")
 

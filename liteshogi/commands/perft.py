@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import tyro
 
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json
+from liteshogi.json_output import json_text
 from search.rules.perft import measure_perft, timed_perft
 
 
@@ -44,8 +44,7 @@ class Command:
             return
         nodes, seconds, below = timed_perft(self.position, self.depth, self.divide)
         if self.json:
-            figures = asdict(Counted(nodes, round(seconds, 6), below or None))
-            print(json.dumps({name: value for name, value in figures.items() if value is not None}))
+            print(json_text(Counted(nodes, round(seconds, 6), below or None), optional=("divide",)))
             return
         for move, count in below.items():
             print(f"{move}: {count}")
@@ -54,7 +53,7 @@ class Command:
     def _bench(self) -> None:
         speed = measure_perft()
         if self.json:
-            print(json.dumps(asdict(speed)))
+            print(json_text(speed))
             return
         print(f"sliders: {speed.sliders}; leaves per second on one core, median of 5")
         for name, rates in speed.positions.items():

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 
 from experiments.factory.expansion import Labelling, Relabelling, relabel
-from experiments.jobs.summary import as_text
+from experiments.jobs.totals_text import as_text
 from experiments.jobs.workforce import Workforce
 from liteshogi.commands.arguments import Json, Output
+from liteshogi.commands.production import production_json
 
 
 @dataclass(frozen=True)
@@ -26,4 +26,4 @@ class Command(Relabelling):
 
     def run(self) -> None:
         made = relabel(self)
-        print(json.dumps(made.figures()) if self.json else as_text(made))
+        print(production_json(made) if self.json else as_text(made))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
@@ -13,6 +12,7 @@ from experiments.report.report import Report, write_report
 from experiments.report.verify import CHANGED, verify
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Output, Overwrite, part
+from liteshogi.json_output import json_text
 from search.system.options import OptionError
 
 
@@ -33,7 +33,7 @@ class Command(Report):
             return
         written = write_report(part(Report, self))
         if self.json:
-            print(json.dumps(written.figures()))
+            print(json_text(written))
         else:
             print(f"{written.page}: {amount(len(written.charts), 'chart')} of {amount(len(written.runs), 'run')}")
 
@@ -44,7 +44,7 @@ class Command(Report):
                 raise OptionError(f"`{name}`: has no effect with `verify`; leave out one of them", name, "verify")
         checks = verify(self.runs)
         if self.json:
-            print(json.dumps({"checks": [asdict(check) for check in checks]}, ensure_ascii=False))
+            print(json_text({"checks": checks}, readable=True))
         else:
             for check in checks:
                 print(f"{check.run}: {check.file}{': ' if check.file else ''}{check.state}")

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import tyro
 
 from lite.amounts import amount
 from lite.datasets.stat import SCORE_BOUNDS, DataSummary, describe
+from lite.run_folder import Provenance
 from lite.training.progress import clock
 from liteshogi.commands.arguments import Json
+from liteshogi.json_output import json_text
 
 _LONGEST_LINE = 240
 """Longest line about a description in characters; there may be hundreds of options."""
+
+_OF_GAMES = ("plies", "duplicate_games", "candidates_a_move")
+"""Fields that are absent if there are no games."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +35,7 @@ class Command:
 
     def run(self) -> None:
         summary = describe(self.inputs, self.check_moves)
-        print(json.dumps(as_json(summary), ensure_ascii=False) if self.json else as_text(summary))
-
-
-def as_json(summary: DataSummary) -> dict[str, Any]:
-    """Return the summary for JSON. Fields about games are left out if there are no games."""
-    fields = asdict(summary)
-    if not summary.games:
-        for name in ("plies", "duplicate_games", "candidates_a_move"):
-            del fields[name]
-    return fields
+        print(json_text(summary, optional=_OF_GAMES, readable=True) if self.json else as_text(summary))
 
 
 def as_text(summary: DataSummary) -> str:
@@ -82,20 +77,22 @@ def as_text(summary: DataSummary) -> str:
     return "\n".join(lines)
 
 
-def _description(folder: str, found: dict[str, Any]) -> list[str]:
+def _description(folder: str, found: Provenance) -> list[str]:
     """Return the provenance of data that this program has made, as lines."""
-    maker = found["made_by"][-1]
-    versions, commit = maker["versions"], maker["versions"].get("commit")
-    program = f"{versions.get('liteshogi')}{f' ({commit[:12]})' if commit else ''}"
-    made_from = [f"{one['name']} (sha256 {one['sha256'][:12]})" for one in (*found["nets"], *found["sources"])]
-    totals = ", ".join(f"{value:,.15g} {name}" for name, value in found["totals"].items())
-    rate = f", {found['totals']['positions'] / found['seconds']:,.0f} positions/s" if _has_rate(found) else ""
-    options = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in found["options"].items())
+    maker = found.made_by[-1]
+    commit = maker.versions.get("commit")
+    program = f"{maker.versions.get('liteshogi')}{f' ({commit[:12]})' if commit else ''}"
+    files = [(one.name, one.sha256) for one in found.nets] + [(one.name, one.sha256) for one in found.sources]
+    made_from = [f"{name} (sha256 {digest[:12]})" for name, digest in files]
+    totals = ", ".join(f"{value:,.15g} {name}" for name, value in found.totals.items())
+    positions = found.totals.get("positions")
+    rate = f", {positions / found.seconds:,.0f} positions/s" if positions and found.seconds > 0 else ""
+    options = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in found.options.items())
     lines = [
-        f"{folder}: liteshogi {found['verb']} {program} on {maker['machine']['cpu']}",
+        f"{folder}: liteshogi {found.verb} {program} on {maker.machine.cpu}",
         *([f"from {', '.join(made_from)}"] if made_from else []),
         *([f"with {options}"] if options else []),
-        f"{totals}: {found['started']} to {found['updated']}, {clock(found['seconds'])} of work{rate}",
+        f"{totals}: {found.started} to {found.updated}, {clock(found.seconds)} of work{rate}",
     ]
     return [f"{'' if number else 'made in':<11}{_cut(line)}" for number, line in enumerate(lines)]
 
@@ -104,11 +101,6 @@ def _cut(text: str) -> str:
     """Return the text in one line, cut between words with `...` at the end if it is too long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3].rsplit(" ", 1)[0] + " ..."
-
-
-def _has_rate(found: dict[str, Any]) -> bool:
-    """Return whether a number of positions per second can be given."""
-    return bool(found["seconds"] > 0 and found["totals"].get("positions"))
 
 
 def _spread(percentiles: Mapping[str, float]) -> str:

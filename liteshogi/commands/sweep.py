@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
 from experiments.nets.sweep import MissingYardstick, Sweep, run_sweep
 from liteshogi.commands.arguments import Json, Output, part
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Command(Sweep):
             how = f"make it: liteshogi yardstick HELD-OUT-GAMES -o {error.name}"
             raise MissingYardstick(error.name, f"{error}; {how}") from None
         if self.json:
-            print(json.dumps(asdict(report)))
+            print(json_text(report))
         else:
             print(Path(report.table).read_text(encoding="utf-8"), end="")
         if report.failed and not report.points:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from collections import Counter
@@ -13,15 +12,21 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from experiments.network_kinds.judging import RARE_HEADS, JudgeReport, Precision, RareHead, judge
+from experiments.network_kinds.judging import JudgeReport, Precision, judge
 from experiments.network_kinds.kind import Kind, UnplayableNetwork, kind_of
+from experiments.resnet.heads import RARE_HEADS, RareHead
 from lite.amounts import amount
 from lite.records.file import Refusals
 from lite.training.metrics import Report
 from liteshogi.commands.arguments import Json, Net
+from liteshogi.json_output import json_text
 
 if TYPE_CHECKING:
     from experiments.labels.yardstick import D1
+
+
+_HEADS = ("policy_accuracy", "policy_loss", *RARE_HEADS)
+"""Figures of heads, which are absent if the network has no such head."""
 
 
 @dataclass(frozen=True)
@@ -52,27 +57,27 @@ class Command:
         d1 = distance(self.net, self.yardstick) if self.yardstick else None
         report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads)
         if self.json:
-            print(json.dumps(report.as_json() | ({} if d1 is None else d1.figures())))
+            print(json_text(report, *([] if d1 is None else [d1.figures()]), optional=_HEADS))
             return
         print(as_text(report, d1))
         for line in left_out(report, d1):
             print(line, file=sys.stderr)
 
 
-def distance(net: str, yardstick: Sequence[Path]) -> D1:
+def distance(network_path: str, yardstick: Sequence[Path]) -> D1:
     """Return d1-RMSE of a folded network, or of a trained one, which is folded into a temporary file for it."""
     from experiments.labels.yardstick import measure_d1
 
-    kind = kind_of(net)
+    kind = kind_of(network_path)
     if kind is Kind.FOLDED:
-        return measure_d1(net, yardstick)
+        return measure_d1(network_path, yardstick)
     if kind is not Kind.VALUE:
-        raise UnplayableNetwork(net, kind)
+        raise UnplayableNetwork(network_path, kind)
     from export.fold import fold_file
 
     with tempfile.TemporaryDirectory() as folder:
         folded = Path(folder) / "network.safetensors"
-        fold_file(net, folded)
+        fold_file(network_path, folded)
         return measure_d1(str(folded), yardstick)
 
 

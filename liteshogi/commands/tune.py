@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
 from experiments.tuning.tune import Tuning, tune
 from liteshogi.commands.arguments import Json, Output
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class Command(Tuning):
     def run(self) -> None:
         report = tune(self)
         if self.json:
-            print(json.dumps(asdict(report), default=str))
+            print(json_text(report))
             return
         print(f"after {report.games:,} of {report.of:,} games")
         for name, row in report.parameters.items():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.util import find_spec
 
 from liteshogi.commands.arguments import Json
+from liteshogi.json_output import json_text
 from search.compiling.jit import CACHE_DIRECTORY
 from search.warmup import remove_unused, warm_up
 
@@ -40,7 +40,7 @@ class Command:
         seconds = warm_up(puct)
         removed = remove_unused()
         if self.json:
-            print(json.dumps(asdict(Compiled(round(seconds, 3), str(CACHE_DIRECTORY), removed, puct))))
+            print(json_text(Compiled(round(seconds, 3), str(CACHE_DIRECTORY), removed, puct)))
         else:
             with_puct = "" if puct else " (without PUCT, which requires onnxruntime)"
             print(f"compiled code ready in {seconds:.1f} s: {CACHE_DIRECTORY}{with_puct}")

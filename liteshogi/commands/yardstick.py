@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 
 from experiments.jobs.workforce import Workforce
-from experiments.nets.yardstick import Yardstick, YardstickReport, make_yardstick
+from experiments.nets.yardstick_records import Yardstick, YardstickReport, make_yardstick
 from liteshogi.commands.arguments import Json, Output, part
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Command(Yardstick):
 
     def run(self) -> None:
         report = make_yardstick(part(Yardstick, self))
-        print(json.dumps(asdict(report)) if self.json else as_text(report))
+        print(json_text(report) if self.json else as_text(report))
 
 
 def as_text(report: YardstickReport) -> str:

@@ -20,7 +20,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from search.book.moves import Book, BookMove, Say
+from search.book.book_move import Book, BookMove, Say
 from search.rules.huffman import CODE_BYTES, PSV, encode
 from search.rules.sfen import position_from_sfen, square_to_usi
 from search.rules.shogi import SQUARES

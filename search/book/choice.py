@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from search.book.moves import Book, BookMove, Say
+from search.book.book_move import Book, BookMove, Say
 from search.engine import Analysis
 from search.rules.movegen import is_legal
 from search.rules.position import do_move

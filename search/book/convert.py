@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from search.book.binary_book import HAS_DEPTH, HEADER, INDEX_RECORD, MAGIC, MOVE_RECORDS, code_of_move
-from search.book.moves import BookMove
+from search.book.book_move import BookMove
 from search.book.text_book import Unreadable, read_positions
 from search.rules.huffman import CODE_BYTES, PSV, encode
 from search.rules.sfen import position_from_sfen

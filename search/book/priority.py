@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from search.book.binary_book import MAGIC, BinaryBook
-from search.book.moves import Book, Say
+from search.book.book_move import Book, Say
 from search.book.text_book import TextBook
 
 _EXTENSIONS = (".db", ".ybb")

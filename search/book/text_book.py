@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from search.book.moves import Book, BookMove, Say
+from search.book.book_move import Book, BookMove, Say
 
 READ_WHOLE = 16 << 20
 """A book of at most so many bytes is read whole when it is opened, and every line is checked."""

@@ -14,9 +14,9 @@ from numba.extending import intrinsic
 
 
 def address_of(dispatcher: Any, *arguments: Any) -> int:
-    """Return the address of a jitted function's machine code for arguments of these types.
+    """Return the address of a program's machine code for arguments of these types (`search.compiling.jit.program`).
 
-    The function must return nothing. It is compiled or loaded, and the address is valid in this process until it ends.
+    The program must return nothing. It is compiled or loaded, and the address is valid in this process until it ends.
     """
     signature = tuple(numba.typeof(argument) for argument in arguments)
     dispatcher.compile(signature)

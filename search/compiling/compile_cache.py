@@ -5,27 +5,34 @@ processes write one index. Here a function's directory is named after all source
 has a file of its own. A miss takes a lock, looks again, and holds the lock until the outermost function is compiled and
 stored. A hit takes no lock.
 
+A function that only other jitted functions call is stored without machine code (`compiler.py`). When Python calls it,
+its machine code is made and stored in place of that.
+
 This depends on Numba's internals as of 0.61 to 0.68: `Dispatcher.compile` asks `_cache.load_overload`, compiles what is
-missing and passes it to `_cache.save_overload`, all under the global compiler lock.
+missing and passes it to `_cache.save_overload`, all under the global compiler lock. A dispatcher's C code calls
+`_compile_for_args` for a call from Python whose types it does not know yet.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from numba.core import caching
-from numba.core.compiler import CompileResult
+from numba.core.compiler import CompileResult, compile_result
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from search.compiling.cache_directory import report_once
 from search.compiling.cache_files import CodeFiles, CompileLock, ReleasedFiles
+from search.compiling.compiler import LINKABLE, Library, Unfinished
 from search.compiling.progress import PROGRESS
 from search.compiling.source_digest import code_name
 from search.compiling.target import RELEASED
@@ -90,7 +97,7 @@ class CompileCache(caching.Cache):  # type: ignore[misc]  # Numba is untyped
             if content is None:
                 continue
             try:
-                return CompileResult._rebuild(target_context, *pickle.loads(content))
+                return _rebuild(target_context, *pickle.loads(content))
             except Exception:  # intact, but unusable: finishing a game matters more than the reason
                 files.report_damaged()
         return None
@@ -105,21 +112,95 @@ class CompileCache(caching.Cache):  # type: ignore[misc]  # Numba is untyped
             return
         self._files.write(self._file(sig, data.codegen), dumps(data._reduce()), self._lock)
 
+    def finish(self, function: Any) -> Any:
+        """Return a function that had no machine code with it: loaded, or made and stored."""
+        types = tuple(function.signature.args)
+        self._lock.begin()
+        stored = self._load(types, function.target_context)  # another process may have made it meanwhile
+        if stored is not None and not isinstance(stored.entry_point, Unfinished):
+            return stored
+        PROGRESS.begin(self._place)
+        finished = _with_machine_code(function)
+        self.save_overload(types, finished)
+        return finished
+
     def flush(self) -> None:
         """Delete the stored code of this function."""
         for file in self._files.directory.glob(f"{self._stem}.*.nbc"):
             file.unlink(missing_ok=True)
 
 
+def _rebuild(target_context: Any, library: Any, *rest: Any) -> Any:
+    """Return the stored function, with an `Unfinished` entry point if it has no machine code."""
+    name, kind, content = library
+    if kind != LINKABLE:
+        return CompileResult._rebuild(target_context, library, *rest)
+    fndesc, environment, signature, objectmode, lifted, annotation, reload_init, referenced = rest
+    return compile_result(
+        typing_context=target_context.typing_context,
+        target_context=target_context,
+        entry_point=Unfinished(),
+        fndesc=fndesc,
+        environment=environment,
+        signature=signature,
+        objectmode=objectmode,
+        lifted=lifted,
+        type_annotation=annotation,
+        library=Library.linkable(target_context.codegen(), name, content),
+        reload_init=reload_init,
+        referenced_envs=referenced,
+    )
+
+
 def keep_compiled(dispatcher: Any, lock: CompileLock) -> None:
-    """Give a dispatcher (of `numba.njit` without `cache`) this cache; a function without a source file gets none."""
-    if not os.path.isfile(dispatcher.py_func.__code__.co_filename):
-        return
-    dispatcher._cache = CompileCache(dispatcher.py_func, lock)
-    compile_one = dispatcher.compile
+    """Give a dispatcher (of `numba.njit` without `cache`) this cache; a function without a source file gets none.
+
+    The functions of a dispatcher without a cache are finished at the first call from Python, too.
+    """
+    cache = None
+    if os.path.isfile(dispatcher.py_func.__code__.co_filename):
+        cache = dispatcher._cache = CompileCache(dispatcher.py_func, lock)
+    compile_one, compile_for_python, add = dispatcher.compile, dispatcher._compile_for_args, dispatcher.add_overload
+
+    @contextlib.contextmanager
+    def compiling() -> Iterator[None]:
+        with global_compiler_lock, lock.compiling(), PROGRESS.compiling(), interrupted_at_once():
+            yield
 
     def compile_alone(sig: Any) -> Any:
-        with global_compiler_lock, lock.compiling(), PROGRESS.compiling(), interrupted_at_once():
+        with compiling():
             return compile_one(sig)
 
+    def add_overload(function: Any) -> None:
+        types = tuple(function.signature.args)
+        if isinstance(function.entry_point, Unfinished):
+            dispatcher.overloads[types] = function  # but not in the C code's table of what Python may call
+            return
+        add(function)
+        # The functions that it calls may never have had machine code of their own, which would have set these.
+        for environment in function._find_referenced_environments():
+            function.codegen.set_env(environment.env_name, environment)
+
+    def compile_and_finish(*arguments: Any, **keywords: Any) -> Any:
+        entry = compile_for_python(*arguments, **keywords)
+        if not isinstance(entry, Unfinished):
+            return entry
+        with compiling():
+            found = next((one for one in dispatcher.overloads.values() if one.entry_point is entry), None)
+            if found is None:  # another thread has finished it
+                return compile_for_python(*arguments, **keywords)
+            finished = _with_machine_code(found) if cache is None else cache.finish(found)
+            finished.target_context.insert_user_function(finished.entry_point, finished.fndesc, [finished.library])
+            add_overload(finished)
+            return finished.entry_point
+
     dispatcher.compile = compile_alone
+    dispatcher.add_overload = add_overload
+    dispatcher._compile_for_args = compile_and_finish
+
+
+def _with_machine_code(function: Any) -> Any:
+    context, description = function.target_context, function.fndesc
+    library = function.library.own(description.llvm_func_name, description.llvm_cpython_wrapper_name)
+    entry = context.get_executable(library, description, function.environment)
+    return function._replace(entry_point=entry, library=library)

@@ -28,7 +28,7 @@ _HASH_BYTES = 4
 
 @dataclass(frozen=True)
 class Features:
-    """What YaneuraOu calls one of our feature sets."""
+    """YaneuraOu's names of one of our feature sets."""
 
     token: str
     """In the names of architectures."""

@@ -157,7 +157,7 @@ def _hashed(feature_hash: int, network_hash: int, body_size: int) -> Architectur
 
 @dataclass(frozen=True)
 class Sizes:
-    """What an SFNN's file shows of its architecture before its weights are decoded."""
+    """The sizes in an SFNN's file that are known before its weights are decoded."""
 
     width: int
     payload: int
@@ -222,7 +222,7 @@ def _said_or_none(words: str) -> Architecture | None:
 
 
 def _was_renamed(said: Architecture, found: Architecture) -> bool:
-    """Whether a file of before July 2026 may mean `found`: hand64 was the name of what is hand64z today."""
+    """Return whether a file written before July 2026 may mean `found`: hand64z was called hand64 then."""
     tokens = tuple("hand64z" if token == "hand64" else token for token in said.tokens)
     return replace(said, tokens=tokens) == found
 

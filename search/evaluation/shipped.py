@@ -16,12 +16,12 @@ def shipped_names() -> list[str]:
     return sorted((file.stem for file in _FOLDER.glob("*.safetensors")), key=lambda name: (name != DEFAULT, name))
 
 
-def network_file(net: PathLike) -> Path:
+def network_file(network_path: PathLike) -> Path:
     """Return the file of a network given by path or by name; a name takes precedence over a file of that name."""
-    name = os.fspath(net)
-    return _FOLDER / f"{name}.safetensors" if name == DEFAULT or name in shipped_names() else Path(net)
+    name = os.fspath(network_path)
+    return _FOLDER / f"{name}.safetensors" if name == DEFAULT or name in shipped_names() else Path(network_path)
 
 
-def is_shipped(net: PathLike) -> bool:
+def is_shipped(network_path: PathLike) -> bool:
     """Return whether this is the name of a network in the package."""
-    return network_file(net) != Path(net)
+    return network_file(network_path) != Path(network_path)

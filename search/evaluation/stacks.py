@@ -245,7 +245,7 @@ def _hand_class(pos, net, colour):
 
 @jit
 def _progress_of_code(net, black, white, code):
-    """What a piece adds to the regression's sum; `black` and `white` are the kings' blocks of the table."""
+    """Return a piece's part of the regression's sum; `black` and `white` are the kings' blocks of the table."""
     of_black = np.int64(_load_int32(net.bona_pieces, code))
     of_white = np.int64(_load_int32(net.bona_pieces, CODES + 1 + code))
     if of_black < 0:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from search.usi.options import FileName, Option, OptionValues
+from search.usi.usi_options import FileName, Option, OptionValues
 
 if TYPE_CHECKING:
     from search.engine import Analysis, Engine

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
 from search.system.options import OptionError
 from search.usi.adapter import Adapter, Refusal, Say
-from search.usi.options import FileName, Option, OptionValues, Spin
+from search.usi.usi_options import FileName, Option, OptionValues, Spin
 
 if TYPE_CHECKING:
     from search.alphabeta.engine import AlphaBetaEngine

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search.usi.options import Check, FileName, Option, OptionValues, Spin
+from search.usi.usi_options import Check, FileName, Option, OptionValues, Spin
 
 if TYPE_CHECKING:
     from search.book.choice import BookRules

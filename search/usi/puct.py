@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from search.puct.onnx_file import require_onnx
 from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
 from search.usi.adapter import Adapter, Refusal, Say
-from search.usi.options import Check, FileName, Option, OptionValues, Spin
+from search.usi.usi_options import Check, FileName, Option, OptionValues, Spin
 
 if TYPE_CHECKING:
     from search.engine import Analysis

@@ -25,9 +25,9 @@ from search.usi.alphabeta import AlphaBetaAdapter
 from search.usi.book_options import OPTIONS as BOOK_OPTIONS
 from search.usi.book_options import read_profile
 from search.usi.go import Go, parse_go, shown
-from search.usi.options import ENTERING_KING_RULES, SESSION_OPTIONS, OptionValues
 from search.usi.streams import FAREWELL_SECONDS, MAX_LINE, SCRIPT_SECONDS
 from search.usi.thinking import Thinking
+from search.usi.usi_options import ENTERING_KING_RULES, SESSION_OPTIONS, OptionValues
 
 if TYPE_CHECKING:
     from search.engine import Engine

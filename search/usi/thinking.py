@@ -16,12 +16,12 @@ from search.system.threads import started
 from search.usi.adapter import Adapter, Say
 from search.usi.book_options import NO_BOOK, book_rules
 from search.usi.go import Go
-from search.usi.options import OptionValues
+from search.usi.usi_options import OptionValues
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from search.book.moves import Book
+    from search.book.book_move import Book
     from search.engine import Analysis, Engine, Progress
     from search.mate.root_mate import RootMate
     from search.mate.solver import MateSolver, StopFlag

@@ -137,10 +137,11 @@ def test_a_run_is_repeated_from_its_file(tmp_path: Path, monkeypatch: pytest.Mon
     assert not liteshogi(monkeypatch, "train", "untied", "--config", config, "--lambda", 0.1, "-o", tmp_path / "c")
     a, c = (read_configuration(tmp_path / name / "run.json") for name in "ac")
     assert {name for name in a if a[name] != c[name]} == {"lambda", "output"}
-    assert load_model(tmp_path / "c")[1]["options"]["lambda_"] == 0.1
+    assert load_model(tmp_path / "c")[1].provenance["options"]["lambda_"] == 0.1
     # The run of the file itself goes on.
     assert not liteshogi(monkeypatch, "train", "untied", "--config", config, "--resume", "--epochs", 3)
-    assert load_model(tmp_path / "a")[1]["steps"] == 3 * load_model(tmp_path / "b")[1]["steps"] // 2
+    steps, before = (load_model(tmp_path / name)[1].provenance["steps"] for name in "ab")
+    assert steps == 3 * before // 2
 
 
 @pytest.mark.parametrize(

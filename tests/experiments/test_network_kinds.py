@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -77,11 +76,8 @@ def test_every_kind_is_detected_and_tested(name: str, kind: Kind, nets: Path) ->
     assert (report.records_read, report.refused) == (300, {})
     assert report.log_loss is not None
     assert 0 < report.log_loss < 2
-    assert {"policy_accuracy", "draw"} & report.as_json().keys() == (
-        {"policy_accuracy", "draw"} if kind.has_policy else set()
-    )
-    assert {"net", "data", "accuracy", "calibration", "by_ply", "refused"} <= report.as_json().keys()
-    json.dumps(report.as_json())
+    assert (report.policy_accuracy is not None) == kind.has_policy
+    assert (report.draw is not None) == kind.has_policy
 
 
 @pytest.mark.parametrize(
@@ -101,7 +97,7 @@ def test_a_network_evaluates_alike_in_every_format(one: str, other: str, nets: P
         assert (mine.draw is None) == (theirs.draw is None) == (one == "value")
         if mine.draw is not None:
             assert mine.draw == pytest.approx(theirs.draw, abs=1e-4 if other.endswith("onnx") else 0.02)
-        assert ("output" in theirs.as_json()) == (theirs.output is not None) == other.endswith("safetensors")
+        assert (theirs.output is not None) == other.endswith("safetensors")
 
 
 def test_no_threads_are_refused(nets: Path) -> None:

@@ -32,6 +32,9 @@ NETS: dict[str, Callable[[], ValueNetwork]] = {
     "squared": lambda: LiteValueNetwork((6, 5, 11), perspectives=2, activation="squared"),
     "dual": lambda: UntiedNetwork((4, 2, 6), activation="dual", draw=True, buckets=8),
     "buckets": lambda: DensePieceSquareNetwork(33, (), buckets=3),
+    "stacks": lambda: LiteValueNetwork(
+        (6, 4, 7), activation="pairwise", hidden_squares=True, shortcut=True, stacks=("k3k3", "hand4")
+    ),
 }
 
 
@@ -49,6 +52,9 @@ def make_net() -> Callable[[str], ValueNetwork]:
         torch.manual_seed(1)
         net = NETS[name]()
         with torch.no_grad():
+            if net.layer_stacks is not None:
+                for part in net.layer_stacks.own_weight:
+                    part.normal_(0, 0.1)
             for norm in net.norms():
                 norm.running_mean.normal_(0, 0.5)  # type: ignore[operator, union-attr]
                 norm.running_var.uniform_(0.5, 2)  # type: ignore[operator, union-attr]

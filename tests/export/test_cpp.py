@@ -29,8 +29,8 @@ from liteshogi.commands.export import Command as Export
 from search.compiling.jit import KERNEL
 from search.compiling.target import KERNELS
 from search.evaluation.accumulator import Accumulators, evaluate_output
-from search.evaluation.bench import FORWARD, PLAY, Games, _walk, find_games, random_network
-from search.evaluation.network import ACTIVATIONS, EvalNetwork, centipawns_reference
+from search.evaluation.evaluation_speed import FORWARD, PLAY, Games, _walk, find_games, random_network
+from search.evaluation.network import ACTIVATIONS, PAIRWISE, EvalNetwork, Shards, centipawns_reference
 from search.evaluation.network_file import load_network
 from search.evaluation.network_record import network_record
 from search.rules.movegen import list_moves
@@ -68,6 +68,9 @@ NEEDED = {"AVX-512 VNNI": "vnni", "AVX2": "avx2"}
 """The kernel of ours that a machine which runs it has; AVX-VNNI is compiled only."""
 
 
+SFNN = {"hidden_squares": True, "shortcut": True}
+
+
 def _networks() -> dict[str, EvalNetwork]:
     odd = random_network("piece_square", 32, (5, 3), 2)
     return {
@@ -78,17 +81,24 @@ def _networks() -> dict[str, EvalNetwork]:
         "k_p": dataclasses.replace(random_network("k_p", 64, (17, 33), 2), output_divisor=24),
         "half_kp": random_network("half_kp", 64, (32, 32), 2),
         "king buckets": random_network("king_piece_square", 128, (48,), 2, ("value", "draw"), "dual_clipped_relu", 8),
+        "sfnn": random_network("half_ka_hm2", 64, (16, 32), 2, activation=PAIRWISE, stacks=("k3k3",), **SFNN),
+        "progress": random_network(
+            "k_a2", 64, (6, 5), 2, activation=PAIRWISE, shards=Shards(32, 16, 2), stacks=("hand64z", "progress8")
+        ),
+        "shortcut": random_network("piece_square", 96, (17,), 1, ("value", "draw"), shortcut=True, stacks=("k9k9z",)),
     }
 
 
 NETWORKS = _networks()
 TRIED = (
-    ("AVX-512 VNNI", "k_p"),
+    ("AVX-512 VNNI", "shortcut"),
     ("AVX-512 VNNI", "draw"),
     ("AVX2", "half_kp"),
     ("SSE4.1", "king buckets"),
     ("plain", "odd"),
     ("plain", "no hidden layer"),
+    ("AVX2", "sfnn"),
+    ("plain", "progress"),
 )
 SANITIZED = "-O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 

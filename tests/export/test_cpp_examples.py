@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from export.cpp import write_header
-from search.evaluation.bench import random_network
-from search.evaluation.network import EvalNetwork
+from search.evaluation.evaluation_speed import random_network
+from search.evaluation.network import PAIRWISE, EvalNetwork
 from search.evaluation.network_file import load_network
 from search.evaluation.static_evaluation import evaluate_sfens
 from search.rules.movegen import list_moves
@@ -32,6 +32,9 @@ LANGUAGES = {
 NETWORKS = {
     "lite": lambda: load_network("lite-16-4-32"),
     "draw": lambda: random_network("king_piece_square", 128, (48,), 2, ("value", "draw"), buckets=8),
+    "sfnn": lambda: random_network(
+        "half_ka2", 32, (16, 32), 2, activation=PAIRWISE, stacks=("k3k3",), hidden_squares=True, shortcut=True
+    ),
 }
 WARNINGS = {
     "g++": "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -Wno-uninitialized -Wno-maybe-uninitialized",

@@ -33,9 +33,20 @@ from search.compiling.jit import KERNEL
 from search.compiling.target import KERNELS
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network, save_network
+from search.evaluation.stacks import HANDS, KING_ZONES, PROGRESS
 
 SAMPLE = random_sample(400, seed=5)
 FEW = SAMPLE.part(0, 40)
+LARGE_AXES = ("hand256", "hand1024", "k13k13z", "k21k21", "k29k29")
+PROGRESS_TABLE = np.random.default_rng(3).integers(-9_000, 9_000, (81, 1548)).astype(np.int32)
+
+
+@st.composite
+def stacks(draw: st.DrawFn) -> tuple[str, ...]:
+    """No axis in half of all cases; else one or two axes of at most 81 values each."""
+    axes = [[token for token in known if token not in LARGE_AXES] for known in (HANDS, KING_ZONES, PROGRESS)]
+    chosen = draw(st.permutations(axes))[: draw(st.sampled_from([0, 0, 1, 2]))]
+    return tuple(draw(st.sampled_from(names)) for names in chosen)
 
 
 @st.composite
@@ -45,14 +56,20 @@ def configurations(draw: st.DrawFn, kings: tuple[str, ...] = KING_NAMES) -> Netw
         "draw": draw(st.booleans()),
         "activation": draw(st.sampled_from(list(ACTIVATIONS))),
         "king": draw(st.sampled_from(kings)),
-        "buckets": draw(st.sampled_from([1, 1, 5])),
+        "hidden_squares": draw(st.booleans()),
+        "shortcut": draw(st.booleans()),
+        "stacks": draw(stacks()),
     }
+    if not chosen["shortcut"] and not chosen["stacks"]:
+        chosen["buckets"] = draw(st.sampled_from([1, 5]))
+    of_pairs = 2 if chosen["activation"] == "pairwise" else 1  # a product needs two
     if draw(st.booleans()):
-        hidden = draw(st.lists(st.integers(6, 9), max_size=2))
-        return DenseConfig(width=draw(st.integers(4, 9)), hidden=tuple(hidden), **chosen)
+        needed = chosen["hidden_squares"] or chosen["shortcut"]
+        hidden = draw(st.lists(st.integers(6, 9), min_size=int(needed), max_size=2))
+        return DenseConfig(width=of_pairs * draw(st.integers(4, 9)), hidden=tuple(hidden), **chosen)
     kind = draw(st.sampled_from([LiteConfig, UntiedConfig]))
     lines = draw(st.permutations(["diagonals", "blocks"]))[: draw(st.integers(0, 2))]
-    dims = (draw(st.integers(2, 4)), draw(st.integers(1, 5)), draw(st.integers(6, 9)))
+    dims = (draw(st.integers(2, 4)), of_pairs * draw(st.integers(1, 5)), draw(st.integers(6, 9)))
     layout = draw(st.sampled_from(["board", "board", "blog"]))
     return kind(dims=dims, layout=layout, lines=tuple(lines), **chosen)
 
@@ -63,10 +80,12 @@ def made(config: NetworkConfig, seed: int) -> ValueNetwork:
     net = config.build()
     with torch.no_grad():
         for name, parameter in net.named_parameters():
-            if name.startswith("king"):
+            if name.startswith(("king", "layer_stacks.own")):
                 parameter.normal_(0, 0.1)
         for layer in net.hidden_layers()[:-1]:
             layer.bias.uniform_(0.1, 0.4)
+        if net.layer_stacks is not None and net.layer_stacks.has_progress:
+            net.layer_stacks.set_progress(PROGRESS_TABLE, -5_000)
         for norm in net.norms():
             norm.running_mean.normal_(0, 0.5)
             norm.running_var.uniform_(0.5, 2)
@@ -81,18 +100,20 @@ def test_every_way_gives_the_same_numbers(config: NetworkConfig, seed: int, trai
     nets = [made(config, seed).double().train(training)]
     nets += [copy.deepcopy(nets[0]), copy.deepcopy(nets[0])]
     arrays = (FEW.pieces, FEW.hands, FEW.in_check)
-    listed, fused, gathered = (
-        nets[0](*listed_inputs(*arrays)),
-        nets[1].outputs(*arrays),
-        nets[2].gathered_outputs(*map(torch.from_numpy, arrays)),
-    )
-    for outputs in (listed, fused, gathered):
+    ways = [nets[1].outputs(*arrays), nets[2].gathered_outputs(*map(torch.from_numpy, arrays))]
+    if nets[0].listed:
+        ways.insert(0, nets[0](*listed_inputs(*arrays)))
+    else:
+        nets = nets[1:]
+    for outputs in ways:
         (outputs * torch.linspace(-1, 2, outputs.numel()).view_as(outputs)).sum().backward()
     exact = {"rtol": 1e-9, "atol": 1e-9}
-    for outputs, net in ((fused, nets[1]), (gathered, nets[2])):
-        torch.testing.assert_close(outputs, listed, **exact)
+    for outputs, net in zip(ways[1:], nets[1:], strict=True):
+        torch.testing.assert_close(outputs, ways[0], **exact)
         for own, other in zip(net.parameters(), nets[0].parameters(), strict=True):
-            torch.testing.assert_close(own.grad, other.grad, **exact)
+            assert (own.grad is None) == (other.grad is None)
+            if own.grad is not None:
+                torch.testing.assert_close(own.grad, other.grad, **exact)
         for own, other in zip(net.buffers(), nets[0].buffers(), strict=True):
             torch.testing.assert_close(own, other, rtol=1e-6, atol=1e-6)
     _, error = fold_checked(nets[0].eval(), FEW)
@@ -130,6 +151,8 @@ OF_EACH = (
     LiteConfig((3, 2, 8), perspectives=2, activation="dual", lines=("diagonals", "blocks")),
     UntiedConfig((2, 3, 7), activation="squared", lines=("blocks",), king="mirrored", draw=True, buckets=8),
     DenseConfig(9, (8, 6), perspectives=2, activation="clipped", king="zones"),
+    DenseConfig(80, (15, 32), 2, activation="pairwise", shortcut=True, hidden_squares=True, stacks=("k3k3",)),
+    UntiedConfig((3, 4, 9), activation="relu", shortcut=True, stacks=("hand16", "progress3")),
 )
 SCRIPT = """
 import sys

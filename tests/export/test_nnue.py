@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 from export.nnue import import_nnue, nnue_architecture, nnue_bytes, write_nnue
 from liteshogi.commands.export import Command as Export
 from liteshogi.commands.import_ import Command as Import
-from search.evaluation.bench import random_network
+from search.evaluation.evaluation_speed import random_network
 from search.evaluation.network import Layer
 from search.evaluation.network_file import load_network, save_network
 from search.evaluation.nnue_architecture import parse_name

@@ -190,7 +190,7 @@ def read_run(path: Path) -> object:
     from lite.run_folder import find_run
 
     record = find_run(path.parent)
-    return record is not None and len(record.provenance())
+    return record is not None and record.provenance().verb
 
 
 def _record(folder: Path, verb: str, **fields: object) -> None:
@@ -211,13 +211,14 @@ def read_ledger(path: Path) -> object:
 
 def read_stages(path: Path) -> object:
     """The stages of a loop, which takes another one."""
-    from experiments.loop.stages import Stage, Stages
+    from experiments.loop.stage_results import FirstNetwork
+    from experiments.loop.stages import Stages
     from lite.run_folder import RunPlan, RunWriter
 
     _record(path.parent, "loop")
     with RunWriter(path.parent, RunPlan("loop")) as run:
-        stages = Stages(list(run.lines(Stage)), run)
-        stages.once(1 << 40, "more", dict)
+        stages = Stages(path.parent, run)
+        stages.once(1 << 40, "more", FirstNetwork, FirstNetwork)
     return len(stages.done)
 
 
@@ -249,7 +250,8 @@ def read_description(path: Path) -> object:
     """The provenance of data made before version 0.1.0."""
     from lite.datasets.description import describe_source
 
-    return sorted(describe_source(path.parent) or ())
+    found = describe_source(path.parent)
+    return found is not None and found.verb
 
 
 def read_worst(path: Path) -> object:
@@ -307,7 +309,15 @@ READERS: dict[str, Reader] = {
         read_plan, "plan.toml", lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/front/sweep.toml")
     ),
     "results": _lines(
-        read_results, "results.jsonl", {"kind": "plan file", "name": "a", "seed": 0, "of": {}, "made_by": {}}
+        read_results,
+        "results.jsonl",
+        {
+            "kind": "plan file",
+            "name": "a",
+            "seed": 0,
+            "of": {"name": "a", "files": 1, "bytes": 5, "sha256": "ab", "description": None},
+            "made_by": {},
+        },
     ),
     "run": _json(read_run, "run.json", seeds.MATCH),
     "ledger": _lines(read_ledger, "results.jsonl", _JOB, _JOB | {"job": 1, "start": 3000, "stop": 4000}),

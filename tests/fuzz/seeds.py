@@ -164,7 +164,7 @@ def _positions(form: str) -> bytes:
 def nn_bins() -> list[bytes]:
     """What stands before the numbers of nn.bin files; and a whole SFNN, whose numbers are compressed."""
     from export.nnue import nnue_bytes
-    from search.evaluation.bench import random_network
+    from search.evaluation.evaluation_speed import random_network
     from search.evaluation.network import Shards
 
     made = [nnue_bytes(random_network("k_p", 32, hidden, 2)) for hidden in ((2, 3), (1,), ())]
@@ -202,7 +202,7 @@ def filled(content: bytes) -> bytes:
 
 
 def networks() -> list[bytes]:
-    from search.evaluation.bench import random_network
+    from search.evaluation.evaluation_speed import random_network
     from search.evaluation.network import Shards
     from search.evaluation.network_file import save_network
 

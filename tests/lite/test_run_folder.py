@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lite import run_folder
+from lite import json_lines, run_folder
 from lite.run_folder import RECORD, RESULTS, Line, Net, RunPlan, RunWriter, Source, find_run, read_lines, read_run
 from search.system.command_line import started_by
 from search.system.options import OptionError
@@ -64,8 +64,8 @@ def test_a_run_is_recorded(tmp_path):
     assert list(read_lines(tmp_path, Step)) == [Step(3, 0.5, ("a", "b"))]
     assert list(read_lines(tmp_path, Step, Other)) == [Step(3, 0.5, ("a", "b")), Other("x")]
     carried = record.provenance()
-    assert not {"arguments", "files", "state"} & carried.keys()
-    assert carried["options"] == record.options
+    assert not {"arguments", "files", "state"} & vars(carried).keys()
+    assert carried.options == record.options
 
 
 def test_the_state_says_how_a_call_ended(tmp_path):
@@ -183,7 +183,7 @@ def test_damaged_lines_are_refused_by_number_and_field(tmp_path, line, words):
 
 
 def test_a_line_without_end_is_not_read_into_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(run_folder, "_LARGEST_LINE", 100)
+    monkeypatch.setattr(json_lines, "_LARGEST_LINE", 100)
     written(tmp_path, PLAN)
     (tmp_path / RESULTS).write_bytes(b'{"kind":' + b" " * 1000 + b"\n")
     with pytest.raises(ValueError, match=r"results\.jsonl: line 1: longer than"):

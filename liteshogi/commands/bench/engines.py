@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import tyro
 
 from experiments.speed import SpeedOptions, SpeedReport, measure_speeds
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Command(SpeedOptions):
 
     def run(self) -> None:
         found = measure_speeds(self)
-        print(json.dumps(asdict(found), ensure_ascii=False) if self.json else as_text(found))
+        print(json_text(found, readable=True) if self.json else as_text(found))
         if found.interrupted:
             raise KeyboardInterrupt
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json
-from search.evaluation.bench import EvaluationBench, bench_evaluation
+from liteshogi.json_output import json_text
+from search.evaluation.evaluation_speed import EvaluationBench, bench_evaluation
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,7 @@ class Command:
 
     def run(self) -> None:
         found = bench_evaluation(self.net, self.games, self.count, self.runs)
-        print(json.dumps(as_json(found)) if self.json else as_text(found))
-
-
-def as_json(found: EvaluationBench) -> dict[str, Any]:
-    """Return the figures for scripts: those of the network itself at the top."""
-    others = {} if found.default is None else {"default": asdict(found.default)}
-    figures = asdict(found)
-    return figures.pop("times") | others | {name: figures[name] for name in figures if name != "default"}
+        print(json_text(found.times, found, without=("times",), optional=("default",)) if self.json else as_text(found))
 
 
 def as_text(found: EvaluationBench) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from experiments.demo import SAMPLE
 from experiments.factory.rates import LABEL_NODES, NODES, measure_factory
 from liteshogi.commands.arguments import Json, Net, OrSample
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Command:
     def run(self) -> None:
         rates = measure_factory(self.net, self.data)
         if self.json:
-            print(json.dumps(asdict(rates)))
+            print(json_text(rates))
             return
         games, pipes = rates.games, rates.pipes.positions_per_hour
         print(f"search          {rates.search_nps:>12,} nodes/s")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from liteshogi.commands.arguments import Json
-from search.usi.bench import LAST, measure_pipes
+from liteshogi.json_output import json_text
+from search.usi.pipe_speed import LAST, measure_pipes
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Command:
     def run(self) -> None:
         figures = measure_pipes()
         if self.json:
-            print(json.dumps(asdict(figures)))
+            print(json_text(figures))
             return
         print(f"long search: {figures.long_us:.2f} microseconds per node; medians along a game of {LAST} moves:")
         for nodes, found in figures.searches.items():

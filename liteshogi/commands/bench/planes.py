@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import tyro
 
 from experiments.resnet.bench_planes import SAMPLE, bench_planes
 from liteshogi.commands.arguments import Json, OrSample
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Command:
     def run(self) -> None:
         figures = bench_planes(self.data, self.positions)
         if self.json:
-            print(json.dumps(asdict(figures)))
+            print(json_text(figures))
             return
         print(
             f"{figures.positions:,} positions, {figures.different_planes} with planes that differ from cshogi's; "

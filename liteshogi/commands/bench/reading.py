@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
@@ -11,6 +10,7 @@ import tyro
 from lite.amounts import amount
 from lite.records.reading_speed import measure_epoch, measure_files
 from liteshogi.commands.arguments import Json
+from liteshogi.json_output import json_text
 from search.system.bounds import MOST_AT_ONCE, check_numbers
 from search.system.options import OptionError
 
@@ -43,7 +43,7 @@ class Command:
             return
         report = measure_files(self.data, self.rounds)
         if self.json:
-            print(json.dumps({name: asdict(figures) for name, figures in report.items()}))
+            print(json_text(report))
             return
         for name, figures in report.items():
             print(
@@ -54,7 +54,7 @@ class Command:
     def _measure_together(self) -> None:
         report = measure_epoch(self.data, self.threads)
         if self.json:
-            print(json.dumps(asdict(report)))
+            print(json_text(report))
             return
         print(
             f"{amount(report.positions, 'position')} of {amount(report.files, 'file')}, "

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from experiments.network_kinds.search_speed import measure_search
 from liteshogi.commands.arguments import Json, Net
+from liteshogi.json_output import json_text
 from search.alphabeta.bench import BenchResult
 
 
@@ -28,7 +28,7 @@ class Command:
     def run(self) -> None:
         found = measure_search(self.net, self.depth, self.nodes)
         if self.json:
-            print(json.dumps(asdict(found)))
+            print(json_text(found))
         elif isinstance(found, BenchResult):
             known = "" if found.signature is None else f"signature {found.signature}  "
             print(f"{known}{found.nps:,} nodes/s (one thread, CPU time)")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from liteshogi.commands.arguments import Json, Net
+from liteshogi.json_output import json_text
 from search.alphabeta.bench_steps import FULL_SEARCH, compare_steps
 
 
@@ -24,7 +24,7 @@ class Command:
     def run(self) -> None:
         figures = compare_steps(self.net, self.depth, self.most_nodes)
         if self.json:
-            print(json.dumps(asdict(figures)))
+            print(json_text(figures))
             return
         rows, count = figures.rows, figures.positions
         print(f"depth {self.depth}, {count} positions   nodes       ratio   error   seconds")

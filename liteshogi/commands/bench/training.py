@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from lite.training.bench import bench_training
 from liteshogi.commands.arguments import Json
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Command:
     def run(self) -> None:
         figures = bench_training()
         if self.json:
-            print(json.dumps(figures))
+            print(json_text(figures))
             return
         print("positions per second of whole steps, on one core unless stated (median of alternating rounds)")
         for name, figure in figures.items():

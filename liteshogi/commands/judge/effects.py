@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
@@ -11,6 +10,7 @@ import tyro
 from experiments.judge.game_effects import GameEffectOptions, GameEffectsReport, measure_game_effects
 from experiments.judge.judge import Judging
 from liteshogi.commands.arguments import Json, Net, Output
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Command(GameEffectOptions):
 
     def run(self) -> None:
         report = measure_game_effects(self, self.judging)
-        print(json.dumps(asdict(report)) if self.json else as_text(report))
+        print(json_text(report) if self.json else as_text(report))
 
 
 def as_text(report: GameEffectsReport) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import tyro
 
 from experiments.judge.health import HealthOptions, HealthReport, examine
 from liteshogi.commands.arguments import Json, Output
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,12 @@ class Command(HealthOptions):
 
     def run(self) -> None:
         report = examine(self)
-        print(json.dumps(report.figures()) if self.json else as_text(report))
+        print(as_json(report) if self.json else as_text(report))
+
+
+def as_json(report: HealthReport) -> str:
+    """Return the report as JSON, without the numbers of the jobs."""
+    return json_text(report, without=("job",))
 
 
 def as_text(report: HealthReport) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
@@ -11,6 +10,7 @@ import tyro
 from experiments.judge.judge import Judging
 from experiments.judge.judged_match import JudgedMatch, JudgedMatchReport, play_judged_match
 from liteshogi.commands.arguments import Json, Output
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Command(JudgedMatch):
 
     def run(self) -> None:
         report = play_judged_match(self, self.judging)
-        print(json.dumps(asdict(report)) if self.json else as_text(report))
+        print(json_text(report) if self.json else as_text(report))
 
 
 def as_text(report: JudgedMatchReport) -> str:

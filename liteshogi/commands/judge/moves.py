@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from experiments.judge.judge import Judging
 from experiments.judge.losses import OVER, LossOptions, LossReport, measure_losses
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Output
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,13 @@ class Command(LossOptions):
 
     def run(self) -> None:
         report = measure_losses(self, self.judging)
-        print(json.dumps(report.figures()) if self.json else as_text(report))
+        print(as_json(report) if self.json else as_text(report))
+
+
+def as_json(report: LossReport) -> str:
+    """Return the report as JSON, with the positions of the greatest losses again."""
+    unknown = ("difference", "difference_error")
+    return json_text(report, {"worst": report.worst}, without=("job",), optional=unknown)
 
 
 def as_text(report: LossReport) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
@@ -12,6 +11,7 @@ from experiments.judge.judge import Judging
 from experiments.judge.parameter_effects import EffectOptions, EffectsReport, measure_effects
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Net, Output
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Command(EffectOptions):
 
     def run(self) -> None:
         report = measure_effects(self, self.judging)
-        print(json.dumps(asdict(report)) if self.json else as_text(report))
+        print(json_text(report) if self.json else as_text(report))
 
 
 def as_text(report: EffectsReport) -> str:

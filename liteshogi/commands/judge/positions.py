@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
@@ -12,6 +11,7 @@ from experiments.judge.judge import Judging
 from experiments.judge.selection import Selection, select_positions
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Output
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -28,4 +28,4 @@ class Command(Selection):
     def run(self) -> None:
         report = select_positions(self, self.judging)
         text = f"{report.output}: {amount(report.positions, 'position')} of {amount(report.games, 'game')}"
-        print(json.dumps(asdict(report)) if self.json else text)
+        print(json_text(report) if self.json else text)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
 from experiments.judge.refutations import RefutationOptions, RefutationReport, find_refutations
 from liteshogi.commands.arguments import Json, Output
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Command(RefutationOptions):
 
     def run(self) -> None:
         report = find_refutations(self)
-        print(json.dumps(asdict(report)) if self.json else as_text(report))
+        print(json_text(report) if self.json else as_text(report))
 
 
 def as_text(report: RefutationReport) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,9 +9,10 @@ import tyro
 
 from experiments.factory.selfplay import SelfPlay, self_play
 from experiments.games.player import Ending, Variety
-from experiments.jobs.summary import as_text
+from experiments.jobs.totals_text import as_text
 from experiments.jobs.workforce import Workforce
 from liteshogi.commands.arguments import Json, Net, Output
+from liteshogi.commands.production import production_json
 
 
 @dataclass(frozen=True)
@@ -28,4 +28,4 @@ class Command(SelfPlay):
 
     def run(self) -> None:
         made = self_play(self)
-        print(json.dumps(made.figures()) if self.json else as_text(made))
+        print(production_json(made) if self.json else as_text(made))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 
 from experiments.games.player import Ending
-from experiments.jobs.summary import as_text
+from experiments.jobs.totals_text import as_text
 from experiments.jobs.workforce import Workforce
 from experiments.zero.exploration import Exploration
 from experiments.zero.puct_selfplay import ZeroSelfPlay, zero_self_play
 from liteshogi.commands.arguments import Json, Net, Output
+from liteshogi.commands.production import production_json
 
 
 @dataclass(frozen=True)
@@ -29,4 +29,4 @@ class Command(ZeroSelfPlay):
 
     def run(self) -> None:
         made = zero_self_play(self)
-        print(json.dumps(made.figures()) if self.json else as_text(made))
+        print(production_json(made) if self.json else as_text(made))

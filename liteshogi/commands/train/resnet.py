@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +13,7 @@ from experiments.resnet.train import ResnetTraining, train_resnet
 from lite.training.optimiser import OptimiserConfig
 from liteshogi.commands.arguments import Json, Output, part
 from liteshogi.commands.train.configuration import Configuration
+from liteshogi.commands.train.outcome import outcome_json
 from liteshogi.commands.train.resume import hint_if_interrupted, hint_if_unfinished
 
 RESNET_OPTIMISER = OptimiserConfig(learning_rate=ResnetConfig.learning_rate)
@@ -37,4 +37,4 @@ class Command(ResnetTraining):
             outcome = train_resnet(options)
         hint_if_unfinished(outcome)
         if self.json:
-            print(json.dumps(outcome.flat()))
+            print(outcome_json(outcome))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +15,7 @@ from lite.training.train import train_value
 from lite.workers import join_workers
 from liteshogi.commands.arguments import Json, Output, part
 from liteshogi.commands.train.configuration import Configuration
+from liteshogi.commands.train.outcome import outcome_json
 from liteshogi.commands.train.resume import hint_if_interrupted, hint_if_unfinished
 
 NNUE_OPTIMISER = OptimiserConfig(learning_rate=NnueConfig.learning_rate)
@@ -38,4 +38,4 @@ class ValueCommand(ValueTraining):
             outcome = train_value(options)
         hint_if_unfinished(outcome)
         if self.json and join_workers().first:
-            print(json.dumps(outcome.flat()))
+            print(outcome_json(outcome))

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import signal
 import subprocess
 import sys
 from dataclasses import asdict, replace
-from itertools import combinations
 from pathlib import Path
 
 import cshogi
-import numpy as np
 import pytest
 from cshogi import KIF
 
@@ -22,17 +19,13 @@ from experiments.analyse.annotated_kif import (
     Judgement,
     japanese,
     mark_of,
-    names_of_moves,
     situation,
     without_analysis,
     write_kif,
 )
 from experiments.analyse.as_text import as_text
-from experiments.analyse.chosen import choose
 from experiments.analyse.figures import figures
-from experiments.analyse.picture import draw_analysis
 from experiments.analyse.result import AnalysedGame, AnalysedGames
-from experiments.drawing.fonts import NOTATION, can_be_drawn, japanese_fonts
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
 from lite.notation.game import UNFINISHED, Game
@@ -41,41 +34,7 @@ from lite.notation.ki2 import read_ki2
 from liteshogi.commands.analyse import Command as Analyse
 from search.rules.sfen import move_to_usi
 from search.score import MATE
-
-DATA = Path(__file__).parents[2] / "data"
-GAMES = ("wcsc28.csa", "wcsc28.kif", "wcsc28.ki2", "scored.csa", "scored.kifu")
-
-
-def find_game(path: Path, number: int) -> Game:
-    """The game of that number in a file."""
-    (chosen,) = choose((path,), number, None)
-    assert isinstance(chosen.game, Game)
-    return chosen.game
-
-
-def invented(game: Game, seed: int, others: int = 0) -> list[Judgement]:
-    """Judgements with random scores and legal random lines, of the kind that a search gives."""
-    generator, board, found = random.Random(seed), cshogi.Board(game.start_sfen), []
-
-    def judgement(others: int) -> Judgement:
-        line: list[str] = []
-        for _ in range(generator.randint(0, 9)):
-            legal = list(board.legal_moves)
-            if not legal:
-                break
-            board.push(generator.choice(legal))
-            line.append(cshogi.move_to_usi(board.peek()))
-        for _ in line:
-            board.pop()
-        score = generator.choice((generator.randint(-2500, 2500), generator.randint(-2500, 2500), MATE - 5, 7 - MATE))
-        rate, depth, nodes = generator.random(), generator.randint(1, 20), generator.randint(1, 10**6)
-        return Judgement(score, rate, depth, nodes, tuple(line), tuple(judgement(0) for _ in range(others)))
-
-    for move in [*game.moves.tolist(), 0]:
-        found.append(judgement(others))
-        if move:
-            board.push(board.move_from_move16(move))
-    return found
+from tests.experiments.invented_analysis import DATA, GAMES, find_game, invented
 
 
 def annotated(game: Game, judgements: list[Judgement]) -> str:
@@ -394,51 +353,6 @@ def test_a_game_alone_is_analysed_by_the_default_network(tmp_path, monkeypatch):
         assert (asked[-1].net, asked[-1].games) == ("default", (named, DATA / "wcsc28.csa"))
     Analyse("lite-16-4-32", (DATA / "wcsc28.csa",)).run()
     assert (asked[-1].net, asked[-1].games) == ("lite-16-4-32", (DATA / "wcsc28.csa",))
-
-
-def test_the_picture_shows_the_game(tmp_path):
-    from matplotlib import image
-
-    game, path = find_game(DATA / "scored.csa", 1), tmp_path / "deep" / "picture.png"
-    fonts = japanese_fonts()
-    draw_analysis(figures(game, invented(game, 4)), path, fonts)
-    pixels = image.imread(path)
-    assert pixels.shape[0] > 500
-    assert pixels.shape[1] > 900
-    assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 100
-    assert [file.name for file in path.parent.iterdir()] == ["picture.png"]
-    draw_analysis(figures(game, invented(game, 4)[:1]), path, fonts)  # nothing but the first position
-    draw_analysis(replace(figures(game, invented(game, 4)), names=("Carol $x_$", "$")), path, fonts)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_the_words_of_the_picture_do_not_cover_each_other(tmp_path, monkeypatch, seed):
-    drawn = []
-    monkeypatch.setattr("experiments.analyse.picture.save_figure", lambda figure, path: drawn.append(figure))
-    game = find_game(DATA / "scored.csa", 1)
-    draw_analysis(figures(game, invented(game, seed)), tmp_path / "picture.png", japanese_fonts())
-    (figure,) = drawn
-    figure.canvas.draw()
-    boxes = [words.get_window_extent() for words in figure.axes[0].texts]
-    assert len(boxes) > 2
-    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
-
-
-def test_without_a_japanese_font_moves_have_the_packages_own(monkeypatch):
-    from matplotlib import font_manager, get_data_path
-
-    own = [font for font in font_manager.fontManager.ttflist if font.fname.startswith(get_data_path())]
-    assert len(own) > 10
-    monkeypatch.setattr(font_manager.fontManager, "ttflist", own)
-    monkeypatch.setattr(font_manager, "findSystemFonts", list)
-    fonts = japanese_fonts()  # matplotlib's last resort has only frames for them
-    assert fonts == ["DejaVu Sans", NOTATION]
-    for name in GAMES:
-        game = find_game(DATA / name, 1)
-        assert all(can_be_drawn(move, fonts) for move in names_of_moves(game))
-    assert all(can_be_drawn(name, fonts) for name, sfen in KIF.Parser.HANDYCAP_SFENS.items() if sfen)
-    assert can_be_drawn("▲ きふわらべ", fonts)
-    assert not can_be_drawn("羽生", fonts)
 
 
 @pytest.mark.filterwarnings("ignore:Glyph .* missing")  # of the one font that it is left with at last

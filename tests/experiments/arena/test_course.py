@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from rsshogi.core import Move
 
-from experiments.arena import results
+from experiments.arena import arena_games
+from experiments.arena.arena_games import read_arena_games
 from experiments.arena.course import read_course
 from experiments.arena.engine_match import VERB
 from experiments.arena.process import ARENA
-from experiments.arena.results import read_arena_games
 from experiments.report.match_section import MOVES, RATE, match_section
 from experiments.report.section import Run
 from lite.run_folder import RunPlan, RunWriter, read_run
@@ -129,7 +129,7 @@ def test_a_schedule_is_read_once_it_has_been_written_whole(tmp_path, monkeypatch
     writer.start()
     assert [one.pair for one in read_arena_games(folder)] == ["pair 0", "pair 0", "pair 1", "pair 1"]
     writer.join()
-    monkeypatch.setattr(results, "WRITING_SECONDS", 0.1)
+    monkeypatch.setattr(arena_games, "WRITING_SECONDS", 0.1)
     schedule.write_text("")
     with pytest.raises(OSError, match=r"schedule\.json: JSONDecodeError"):
         read_arena_games(folder)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.arena.arena_games import ArenaGame, pair_results, read_arena_games, recorded_games
 from experiments.arena.engine_match import Match, play_match, tally_games
 from experiments.arena.process import ARENA, LOG, write_inputs
-from experiments.arena.results import ArenaGame, pair_results, read_arena_games, recorded_games
 from experiments.elo.strength import elo_of
 from lite.run_folder import RunPlan, RunWriter, read_run
 from liteshogi.commands.match import as_text

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.arena.arena_games import ArenaGame, read_failure, recorded_games, seat_names
 from experiments.arena.engine_match import Match, play_match
 from experiments.arena.process import ARENA, LOG
-from experiments.arena.results import ArenaGame, read_failure, recorded_games, seat_names
 from experiments.arena.tournament import UsiGames
 from experiments.league.league import count_meetings, play_league
 from experiments.league.participant import Participant, parse_participant

@@ -11,14 +11,16 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
+from experiments.explain.board_picture import draw_contributions
 from experiments.explain.explain import compare, explain
-from experiments.explain.picture import draw_contributions
+from experiments.explain.line_units import LineUnits
 from experiments.network_kinds.position_values import evaluate
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig, LiteValueNetwork
 from lite.networks.untied import UntiedConfig
 from lite.training.checkpoint import save_model
 from liteshogi import __main__ as front_door
+from liteshogi.commands.explain import printed
 
 MIDDLE = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
 
@@ -46,31 +48,31 @@ def test_the_figures_hang_together() -> None:
     from search.rules.play import set_game
     from search.rules.sfen import get_sfen, position_from_sfen
 
-    found = explain("default", MIDDLE).as_json()
+    found = printed(explain("default", MIDDLE))
     (value,) = evaluate("default", [MIDDLE])
-    assert found["side_to_move"] == "white"
-    assert (found["score_cp"], found["win_rate"]) == (value.score_cp, pytest.approx(value.win_rate))
-    assert found["black_score_cp"] == -value.score_cp
-    assert len(found["pieces"]) == 38  # one of each hand's bishop, no king
-    assert {piece["square"] for piece in found["pieces"] if piece["held"]} == {None}
-    for piece in found["pieces"]:
-        assert piece["contribution_cp"] == -piece["black_contribution_cp"]
-    assert [row["score_cp"] for row in found["moves"]] == sorted(row["score_cp"] for row in found["moves"])[::-1]
-    for row in found["moves"][::17]:
+    assert found.side_to_move == "white"
+    assert (found.score_cp, found.win_rate) == (value.score_cp, pytest.approx(value.win_rate))
+    assert found.black_score_cp == -value.score_cp
+    assert len(found.pieces) == 38  # one of each hand's bishop, no king
+    assert {piece.square for piece in found.pieces if piece.held} == {None}
+    for piece in found.pieces:
+        assert piece.contribution_cp == -piece.black_contribution_cp
+    assert [row.score_cp for row in found.moves] == sorted(row.score_cp for row in found.moves)[::-1]
+    for row in found.moves[::17]:
         pos = position_from_sfen(MIDDLE)
-        set_game(pos, MIDDLE, [row["move"]])
+        set_game(pos, MIDDLE, [row.move])
         (after,) = evaluate("default", [get_sfen(pos)])
-        assert row["score_cp"] == -after.score_cp
-        assert row["win_rate"] == pytest.approx(1 - after.win_rate)
+        assert row.score_cp == -after.score_cp
+        assert row.win_rate == pytest.approx(1 - after.win_rate)
 
 
 def test_what_is_worth_for_one_side_is_so_for_the_other() -> None:
-    mine, turned = explain("default", MIDDLE).as_json(), explain("default", _turn(MIDDLE)).as_json()
-    worth = {(piece["square"], piece["piece"]): piece["contribution_cp"] for piece in mine["pieces"] if piece["square"]}
-    for piece in turned["pieces"]:
-        if square := piece["square"]:
+    mine, turned = explain("default", MIDDLE), explain("default", _turn(MIDDLE))
+    worth = {(piece.square, piece.piece): piece.contribution_cp for piece in mine.pieces if piece.square}
+    for piece in turned.pieces:
+        if square := piece.square:
             there = f"{10 - int(square[0])}{'ihgfedcba'['abcdefghi'.index(square[1])]}"
-            assert worth[there, piece["piece"]] == piece["contribution_cp"]
+            assert worth[there, piece.piece] == piece.contribution_cp
 
 
 def _turn(sfen: str) -> str:
@@ -86,11 +88,11 @@ def test_a_silent_line_is_one_whose_weights_are_zero(name: str, sfen: str, train
     from lite.training.checkpoint import load_model
 
     net = str(trained / f"{name}.safetensors")
-    units = explain(net, sfen).as_json()["units"]
+    units = _units(net, sfen)
     (value,) = evaluate(net, [sfen])
     white = sfen.split()[1] == "w"
-    for kind, axis in (("ranks", 0), ("files", 1)):
-        assert [row["name"] for row in units[kind]] == list("abcdefghi" if axis == 0 else "123456789")
+    for rows, axis in ((units.ranks, 0), (units.files, 1)):
+        assert [row.name for row in rows] == list("abcdefghi" if axis == 0 else "123456789")
         for line in (0, 4, 7):
             model, training = load_model(Path(net))
             assert isinstance(model, LiteValueNetwork)
@@ -98,35 +100,41 @@ def test_a_silent_line_is_one_whose_weights_are_zero(name: str, sfen: str, train
                 weights = model.l3.weight.view(8, model.perspectives, 2, model.channels, 9)
                 for view in range(model.perspectives):
                     weights[:, view, axis, :, 8 - line if white == (view == 0) else line] = 0
-            save_model(tmp_path / "silent.safetensors", model, training)
+            save_model(tmp_path / "silent.safetensors", model, training.provenance)
             (silent,) = evaluate(str(tmp_path / "silent.safetensors"), [sfen])
-            row = units[kind][line]
-            assert row["contribution_cp"] == pytest.approx(value.score_cp - silent.score_cp, abs=1)
-            assert len(row["activations"]) == model.channels * model.perspectives
-    assert any(row["contribution_cp"] for row in units["files"] + units["ranks"])
+            row = rows[line]
+            assert row.contribution_cp == pytest.approx(value.score_cp - silent.score_cp, abs=1)
+            assert len(row.activations) == model.channels * model.perspectives
+    assert any(row.contribution_cp for row in units.files + units.ranks)
+
+
+def _units(net: str, sfen: str) -> LineUnits:
+    units = explain(net, sfen).units
+    assert isinstance(units, LineUnits)
+    return units
 
 
 def test_a_unit_sees_its_own_line_alone(trained: Path) -> None:
     """A pawn on 5c changes units of file 5 and rank c alone."""
     net = str(trained / "lite.safetensors")
-    before = explain(net, "3k5/9/9/9/9/9/9/4R4/K8 b - 1").as_json()["units"]
-    after = explain(net, "3k5/9/4p4/9/9/9/9/4R4/K8 b - 1").as_json()["units"]
-    same = {
-        kind: [one["activations"] == other["activations"] for one, other in zip(before[kind], after[kind], strict=True)]
-        for kind in ("files", "ranks")
-    }
-    assert [row for row, kept in enumerate(same["files"]) if not kept] in ([4], [])
-    assert [row for row, kept in enumerate(same["ranks"]) if not kept] in ([2], [])
-    assert not all(same["files"] + same["ranks"])
+    before = _units(net, "3k5/9/9/9/9/9/9/4R4/K8 b - 1")
+    after = _units(net, "3k5/9/4p4/9/9/9/9/4R4/K8 b - 1")
+    files, ranks = (
+        [one.activations == other.activations for one, other in zip(*rows, strict=True)]
+        for rows in ((before.files, after.files), (before.ranks, after.ranks))
+    )
+    assert [row for row, kept in enumerate(files) if not kept] in ([4], [])
+    assert [row for row, kept in enumerate(ranks) if not kept] in ([2], [])
+    assert not all(files + ranks)
 
 
 @pytest.mark.parametrize(
     ("net", "reason"), [("scrambled", "no units"), ("dense", "no units"), ("default", "name its training run")]
 )
 def test_a_network_without_units_says_so(net: str, reason: str, trained: Path) -> None:
-    found = explain(net if net == "default" else str(trained / f"{net}.safetensors"), MIDDLE).as_json()
-    assert found["units"] is None
-    assert reason in found["units_left_out"]
+    found = printed(explain(net if net == "default" else str(trained / f"{net}.safetensors"), MIDDLE))
+    assert found.units is None
+    assert reason in (found.units_left_out or "")
 
 
 def test_two_networks_disagree_most_at_the_top() -> None:
@@ -158,11 +166,11 @@ def test_the_picture_has_the_sides_colours(tmp_path: Path) -> None:
     assert len(cells) == len(dict(cells)) == 83
     colours = dict(cells)
     assert sum(name.startswith("square_") for name in colours) == 81
-    for piece in found.as_json()["pieces"]:
-        letter = piece["piece"] if piece["colour"] == "black" else piece["piece"].lower()
-        red, _, blue = colours[f"square_{piece['square']}" if piece["square"] else f"hand_{letter}"]
-        if abs(piece["black_contribution_cp"]) > 5:
-            assert (blue > red) == (piece["black_contribution_cp"] > 0), piece
+    for piece in found.pieces:
+        letter = piece.piece if piece.colour == "black" else piece.piece.lower()
+        red, _, blue = colours[f"square_{piece.square}" if piece.square else f"hand_{letter}"]
+        if abs(piece.black_contribution_cp) > 5:
+            assert (blue > red) == (piece.black_contribution_cp > 0), piece
     rook, enemy = colours["square_2h"], colours["square_8b"]
     assert rook[2] - rook[0] > 60
     assert enemy[0] - enemy[2] > 60

@@ -29,7 +29,7 @@ from experiments.factory.expansion import Expansion, Labelling, Relabelling, Unm
 from experiments.factory.seen import Seen, code_hashes
 from experiments.jobs.produce import Production
 from experiments.jobs.protocol import Product
-from experiments.jobs.summary import as_text
+from experiments.jobs.totals_text import as_text
 from experiments.jobs.workforce import Workforce
 from experiments.labels.labels import NetworkLabels, blend_results
 from experiments.labels.study import QUIESCENCE, SEARCH, STATIC, Studio, sample_dtype
@@ -305,8 +305,8 @@ def test_what_cannot_be_read_is_told_once(source, tmp_path, capsys):
         lambda: expand(Expansion((path,), tmp_path / "more", mixture=MIXTURE, positions=goal, workforce=alone)),
     ):
         report = work()
-        assert sum(report.refusals.figures()["refused"].values()) == 3
-        assert [line.split(":")[0] for line in report.refusals.figures()["first_refused"]] == [
+        assert sum(report.refusals.figures().refused.values()) == 3
+        assert [line.split(":")[0] for line in report.refusals.figures().first_refused] == [
             f"{path} record {number}" for number in (301, 8, 251)
         ]
         said = capsys.readouterr().err

@@ -33,7 +33,7 @@ from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player
 from experiments.matches.counted_match import CountedMatch, play_counted_match
 from experiments.matches.pair_kif import write_pairs
 from lite.notation.kif import read_kif
-from lite.records.decode import labelled_dtype
+from lite.records.batch import labelled_dtype
 from lite.records.file import Refusals, decode_games
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS
 from lite.records.formats import SENNICHITE as SENNICHITE_BIT

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -88,19 +88,19 @@ def opponent(tmp_path) -> Scripted:
 
 
 _asked_once = functools.cache(judge.ask_engine)
-_IDENTITIES: dict[str, dict[str, Any]] = {}
+_IDENTITIES: dict[str, Mapping[str, object]] = {}
 
 
 @pytest.fixture
 def known_judge(monkeypatch):
-    """Whom has been asked who it is is not asked again: this engine starts each time, twice to count its signature."""
-    identify = judge._identity
+    """Ask each engine for its identity once: this engine starts each time, twice to count its signature."""
+    identify = judge.configured_condition
 
-    def remembered(engine: Engine) -> dict[str, Any]:
+    def remembered(engine: Engine, digests: Mapping[Path, str]) -> Mapping[str, object]:
         who = repr((engine.arguments, engine.options))
         if who not in _IDENTITIES:
-            _IDENTITIES[who] = identify(engine)
+            _IDENTITIES[who] = identify(engine, digests)
         return _IDENTITIES[who]
 
     monkeypatch.setattr(judge, "ask_engine", _asked_once)
-    monkeypatch.setattr(judge, "_identity", remembered)
+    monkeypatch.setattr(judge, "configured_condition", remembered)

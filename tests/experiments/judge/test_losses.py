@@ -21,7 +21,7 @@ from experiments.judge.losses import CLIP, LossOptions, VariantLoss, _variant, m
 from experiments.matches.named_player import read_player
 from lite.datasets.provenance import sha256_of
 from lite.run_folder import RESULTS, read_run
-from liteshogi.commands.judge.moves import as_text
+from liteshogi.commands.judge.moves import as_json, as_text
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, STEPS, make_numbers
 from search.score import MATE, MAX_EVALUATION
@@ -200,5 +200,5 @@ def test_an_interrupted_run_is_resumed(scripted, positions, tmp_path):
     assert len(scripted.asked()) - asked == known() - before
     whole = Judging(scripted.command, answers=tmp_path / "whole-answers", workers=1)
     options = LossOptions("default", positions, nodes=50, output=tmp_path / "whole")
-    assert json.loads(again.stdout) == json.loads(json.dumps(measure_losses(options, whole).figures()))
+    assert json.loads(again.stdout) == json.loads(as_json(measure_losses(options, whole)))
     assert read_run(tmp_path / "run").state == "done"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import tyro
 
-from experiments.arena.results import ArenaGame
+from experiments.arena.arena_games import ArenaGame
 from experiments.arena.tournament import Played, UsiGames
 from experiments.league.in_process import Crosstable, LeagueTask, meetings_of
 from experiments.league.league import PICTURE, play_league

@@ -114,22 +114,23 @@ def test_generations_play_learn_and_pass_the_gate(uncut):
     assert first.accepted
     assert first.gate is not None
     assert second.gate is not None
-    assert (first.gate["best"], second.gate["best"]) == (0, 1)
+    assert (first.gate.best, second.gate.best) == (0, 1)
     assert report.best == loop.output / "generation-002" / "net.safetensors"
     assert set(second.against) == {"material"}
-    assert first.training["loss"] > 0
+    assert first.training is not None
+    assert (first.training.loss or 0) > 0
     # What a generation is made by: games of the net before, labels of it, positions of both, its weights.
     folder = loop.output / "generation-002"
     played = describe_source(folder / "games-2")
     labelled = describe_source(folder / "positions-2")
     assert played is not None
     assert labelled is not None
-    assert [net["sha256"] for net in labelled["nets"]] == 2 * [played["nets"][0]["sha256"]]
-    assert labelled["sources"][0]["description"]["verb"] == "selfplay"
-    training = load_model(folder / "run")[1]
+    assert [net.sha256 for net in labelled.nets] == 2 * [played.nets[0].sha256]
+    assert (labelled.sources[0].description or {})["verb"] == "selfplay"
+    training = load_model(folder / "run")[1].provenance
     assert training["data"] == ["positions-1", "positions-2"]
     assert training["init_from"] is not None
-    assert load_model(loop.output / "generation-001" / "run")[1]["init_from"] is None
+    assert load_model(loop.output / "generation-001" / "run")[1].provenance["init_from"] is None
     assert read_run(loop.output).totals["accepted"] == 2
 
 
@@ -289,7 +290,7 @@ def test_a_rejected_candidate_leaves_the_best_in_its_place(tmp_path):
     hard = replace(LOOP, output=tmp_path / "hard", generations=2, sprt=(900, 1000), against=(), held_out=0.0)
     report = run_loop(hard, TRAINING)
     assert [row.accepted for row in report.generations] == [None, False, False]
-    assert [row.gate["best"] for row in report.generations[1:] if row.gate] == [0, 0]
+    assert [row.gate.best for row in report.generations[1:] if row.gate] == [0, 0]
     assert report.best == hard.output / "generation-000" / "net.safetensors"
     # The second candidate learns from the positions of both, which are others.
     first, second = (set(codes_of(hard.output / f"generation-00{one}/positions-{one}")) for one in (1, 2))
@@ -320,15 +321,15 @@ def test_a_trained_network_gives_its_weights_to_the_first_candidate(uncut, tmp_p
     run = uncut[0].output / "generation-001" / "run"
     loop = replace(LOOP, output=tmp_path / "taught", first=str(run), generations=1, against=(), held_out=0.0)
     run_loop(loop, TRAINING)
-    training = load_model(loop.output / "generation-001" / "run")[1]
-    second = load_model(uncut[0].output / "generation-002" / "run")[1]
+    training = load_model(loop.output / "generation-001" / "run")[1].provenance
+    second = load_model(uncut[0].output / "generation-002" / "run")[1].provenance
     assert training["init_from"]["sha256"] == second["init_from"]["sha256"]
     played = load_network(loop.output / "generation-000" / "net.safetensors")
     assert played.width == 32
     # One of other sizes plays first, and the candidate begins with weights of its own.
     other = replace(TRAINING, network=DenseConfig(16, (8,), 1))
     run_loop(replace(loop, output=tmp_path / "other"), other)
-    assert load_model(tmp_path / "other" / "generation-001" / "run")[1]["init_from"] is None
+    assert load_model(tmp_path / "other" / "generation-001" / "run")[1].provenance["init_from"] is None
 
 
 def test_a_folder_that_was_moved_while_a_candidate_was_trained_goes_on(uncut, tmp_path, monkeypatch):
@@ -354,16 +355,18 @@ def test_a_yardstick_measures_the_first_network_too(uncut, tmp_path):
     loop = replace(LOOP, output=tmp_path, generations=1, against=(), held_out=0.0, yardstick=(yardstick,))
     material, candidate = run_loop(loop, TRAINING).generations
     # The records are labelled by searches of the first network, which is nearer to itself than what is hardly trained.
-    assert 0 <= material.yardstick["d1_rmse"] < candidate.yardstick["d1_rmse"] < 0.6
-    assert material.yardstick["d1_positions"] == candidate.yardstick["d1_positions"] > 100
+    assert material.yardstick is not None
+    assert candidate.yardstick is not None
+    assert 0 <= material.yardstick.d1_rmse < candidate.yardstick.d1_rmse < 0.6
+    assert material.yardstick.d1_positions == candidate.yardstick.d1_positions > 100
 
 
 def test_made_positions_alone_have_a_held_out_loss(tmp_path):
     mixture = Mixture(played=0.0, random=1.0)
     loop = replace(LOOP, output=tmp_path, generations=1, against=(), mixture=mixture, label="static")
     generation = run_loop(loop, TRAINING).generations[1]
-    assert generation.training["loss"] > 0
-    assert generation.figure("accuracy") is generation.figure("log_loss") is None
+    assert (generation.losses.loss or 0) > 0
+    assert generation.losses.accuracy is generation.losses.log_loss is None
     assert "accuracy" not in as_table([generation])
     section = loop_section([ReportedRun("loop", tmp_path, read_run(tmp_path))])
     titles = {chart.title for chart in section.charts}

@@ -23,7 +23,6 @@ from experiments.matches.counted_match import CountedMatch, play_counted_match
 from experiments.matches.named_player import plays_in_process, read_player
 from experiments.matches.pair import PairSettings
 from experiments.matches.pair_task import PairTask
-from experiments.matches.standing import SprtReport, Standing, Tally
 from experiments.report.match_section import match_section
 from experiments.report.section import Run
 from lite.records.formats import candidate_dtype, game_dtype, move_dtype
@@ -432,70 +431,3 @@ def test_options_of_the_clock_and_of_counting_do_not_mix(options, words, tmp_pat
     assert _run(["match", "default", "default", "-o", str(tmp_path / "m"), *options]) == 1
     assert capsys.readouterr().err.startswith(words)
     assert not (tmp_path / "m").exists()
-
-
-def pair(wins: int = 0, draws: int = 0, losses: int = 0):
-    """A pair's counts; the first game is black's."""
-    names = ["wins"] * wins + ["draws"] * draws + ["losses"] * losses
-    return {f"{name} as {colour}": 1 for name, colour in zip(names, ("black", "white"), strict=True)}
-
-
-def test_pairs_count_in_the_order_of_their_numbers():
-    """Won pairs that come first decide nothing until the lost ones before them are there."""
-    sprt = Sprt(0, 200)
-    standing = Standing(100, sprt)
-    for number in range(50, 100):
-        standing.see(number, pair(wins=2))
-    assert not standing.has_enough()
-    assert standing.report().games == 0
-    for number in range(50):
-        standing.see(number, pair(losses=2))
-    report = standing.report()
-    assert report.sprt.verdict == "elo0"
-    assert report.games < 100
-    assert report.games + report.games_beyond == 200
-    assert report.wins == 0
-    assert "the test ended the match, so its Elo is biased toward the side of the verdict" in report.remarks
-
-
-def test_the_colours_results_are_not_the_players():
-    standing = Standing(5)
-    assert standing.total == 10
-    for number in range(4):
-        standing.see(number, {"wins as black": 1, "losses as white": 1})
-    standing.see(4, {"draws as black": 1, "losses as white": 1})
-    report = standing.report()
-    assert report.black_share == pytest.approx((4 * 2 + 1.5) / 10)
-    assert report.pentanomial == (0, 1, 4, 0, 0)
-    assert report.points == 4.5
-    assert report.elo < 0 < report.black_elo
-
-
-def test_a_report_tells_what_was_counted():
-    """By other figures for each, so that none stands in another's place."""
-    test = Sprt(0, 10, 0.05, 0.1)
-    standing = Standing(6, test)
-    played = {"positions": 30, "nodes": 90, "nodes of first": 60, "nodes of second": 30, "seconds": 1.5}
-    called = {"called and played out": 2, "called wrongly": 1, "ended by mate": 2}
-    for number in range(4):
-        standing.see(number, {"wins as black": 1, "losses as white": 1, **played, **called})
-    standing.see(4, {"draws as black": 1, "losses as white": 1, "ended by sennichite": 1, "ended by mate": 1})
-    assert standing.total is None
-    games, words = standing.measure()
-    assert (games, words) == (10, "10 of at most 12 games, Elo -35 +- 169, LLR -0.15 (-2.25 to 2.89)")
-    report = standing.report()
-    assert report.as_black == Tally(wins=4, draws=1, losses=0)
-    assert report.as_white == Tally(wins=0, draws=0, losses=5)
-    assert (report.nodes_a_move, report.nodes_per_second) == (3, 60)
-    assert (report.nodes_of_first, report.nodes_of_second) == (240, 120)
-    assert (report.called_and_played_out, report.called_wrongly) == (8, 4)
-    assert list(report.endings.items()) == [("mate", 9), ("sennichite", 1)]
-    assert report.elo_low < report.elo < report.elo_high
-    assert (report.black_elo_low > 0, report.black_elo_high) == (True, None)
-    assert report.remarks == ("of 8 games that the scores would have ended 50.00% +- 17.68% ended otherwise",)
-    asked = {"elo0": 0, "elo1": 10, "alpha": 0.05, "beta": 0.1, "lower": test.lower, "upper": test.upper}
-    assert report.sprt == SprtReport(**asked, llr=test.ratio(report.pentanomial), verdict="")
-    for number in (5, 6, 7):
-        standing.see(number, {"wins as black": 1, "wins as white": 1})
-    assert (standing.report().games, standing.report().games_beyond) == (12, 4)
-    assert standing.report().remarks[-1] == "4 more games are in the folder and are not counted"

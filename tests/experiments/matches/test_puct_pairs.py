@@ -16,7 +16,7 @@ from experiments.matches.puct_pairs import STRICT
 from experiments.tuning.tune import Tuning, tune
 from experiments.zero.puct_game import Game
 from experiments.zero.search import search_together
-from lite.records.decode import labelled_dtype
+from lite.records.batch import labelled_dtype
 from lite.records.file import Refusals, decode_games
 from search.puct.engine import Settings, even_network
 from search.puct.leaves import Leaves

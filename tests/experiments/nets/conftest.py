@@ -14,12 +14,13 @@ from experiments.nets.results import Games, NetResult, Standing
 from experiments.nets.steps import Size, Tested, Trained
 from experiments.nets.timing import Timed
 from experiments.nets.work import PointWorker
+from lite.program import Program
 from lite.training.metrics import Report
 
 MEASURE = '[measure]\nvalid = ["v.hcpe3"]\nyardstick = ["y.hcpe"]\n'
 TRAIN = '[train]\nkind = "dense"\ndata = ["d.hcpe"]\nlambda = 1.0\n'
 GRID = "[[space]]\nwidth = [32, 64]\nhidden = [[8], [16, 16]]\nseed = [0, 1]\n"
-MAKER = {"cpu": "One CPU", "kernel": "avx2", "version": "1", "commit": "a"}
+MAKER = Program("1", "a", "One CPU", "avx2")
 
 
 def written(folder: Path, text: str) -> Path:
@@ -47,7 +48,7 @@ def net_of(point: Point, cost: float | None = None, d1: float | None = None, **c
 
 def on(net: NetResult, cpu: str) -> NetResult:
     """Return the same result of another machine."""
-    return replace(net, made_by={**MAKER, "cpu": cpu})
+    return replace(net, made_by=replace(MAKER, cpu=cpu))
 
 
 def games_of(net: NetResult, by: str, low: float | None, elo: float | None, high: float | None) -> Games:

@@ -16,7 +16,7 @@ from experiments.nets.isolated import Isolated
 from experiments.nets.steps import FoldStep, MeasureStep, TrainStep, size_of, size_of_network
 from experiments.nets.training import training_of
 from lite.training.testing import judge_net
-from search.evaluation.bench import random_network
+from search.evaluation.evaluation_speed import random_network
 from search.system.folder_lock import FolderLock
 
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample"

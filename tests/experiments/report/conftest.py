@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ import pytest
 
 from experiments.jobs.ledger import LandedJob
 from experiments.judge.losses import JudgedPosition
+from experiments.labels.yardstick import D1Figures
+from experiments.loop.stage_results import CandidateTrained, FirstNetwork, GateResult, LoopStanding, RecordsMade
 from experiments.loop.stages import Stage
 from experiments.report.section import Run
 from lite import run_folder
@@ -73,21 +75,25 @@ def make_league(folder: Path, pairs: int = 30, gauntlet: bool = False, result: s
     return made(folder, plan, pair_lines([(result, "wins")] * pairs))
 
 
+def _on_yardstick(d1_rmse: float) -> D1Figures:
+    return D1Figures(d1_rmse, 0.001, 600, 1000, 1000, {}, ())
+
+
 @pytest.fixture
 def loop(tmp_path: Path) -> Path:
-    standing = {"games": 20, "wins": 12, "draws": 0, "losses": 8, "elo": 70.4, "elo_low": -90.0, "elo_high": 250.0}
-    stages: list[tuple[int, str, dict[str, Any]]] = [
-        (0, "first network", {}),
-        (0, "yardstick", {"d1_rmse": 0.3}),
-        (1, "games", {"games": 100}),
-        (1, "positions", {"positions": 5000}),
-        (1, "training", {"steps": 10, "loss": 0.6}),
-        (1, "yardstick", {"d1_rmse": 0.2}),
-        (1, "gate", {**standing, "best": 0, "accepted": True}),
-        (1, "against material", {**standing, "elo": None}),
-        (2, "games", {"games": 50}),
+    standing = LoopStanding(20, 12, 0, 8, (2, 0, 4, 0, 4), 70.4, -90.0, 250.0)
+    stages: list[tuple[int, str, Any]] = [
+        (0, "first network", FirstNetwork()),
+        (0, "yardstick", _on_yardstick(0.3)),
+        (1, "games", RecordsMade({"games": 100}, "goal", None)),
+        (1, "positions", RecordsMade({"positions": 5000}, "jobs", None)),
+        (1, "training", CandidateTrained(10, 0.6)),
+        (1, "yardstick", _on_yardstick(0.2)),
+        (1, "gate", GateResult(**vars(standing), best=0, llr=3.0, verdict="elo1", accepted=True)),
+        (1, "against material", replace(standing, elo=None)),
+        (2, "games", RecordsMade({"games": 50}, "goal", None)),
     ]
-    lines = [Stage(number, stage, 1.0, figures) for number, stage, figures in stages]
+    lines = [Stage(number, stage, 1.0, asdict(result)) for number, stage, result in stages]
     return made(tmp_path / "loop", RunPlan("loop", {"seed": 1}, {"generations": 3}), lines)
 
 

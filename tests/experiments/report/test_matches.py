@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from experiments.arena.arena_games import ArenaGame
 from experiments.arena.course import Moment
 from experiments.arena.engine_match import VERB as USI_VERB
-from experiments.arena.results import ArenaGame
 from experiments.elo.sprt import Sprt
 from experiments.elo.strength import measure_strength
 from experiments.matches.standing import Standing

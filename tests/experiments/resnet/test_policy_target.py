@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch.nn import functional
 
-from experiments.resnet.judge import plane_tensors
 from experiments.resnet.network import ResnetConfig
 from experiments.resnet.policy_target import PolicyTarget, policy_target
+from experiments.resnet.testing import plane_tensors
 from experiments.resnet.train import ResnetTask, ResnetTraining
-from lite.records.decode import BATCH_FIELDS, Batch, Visits
+from lite.records.batch import BATCH_FIELDS, Batch, Visits
 from lite.records.encode import encode_game
 from lite.records.reader import read_all
 from lite.training.run import Run

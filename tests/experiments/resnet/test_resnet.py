@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.resnet.judge import PolicyMetrics, Predictions, judge_rare, judge_resnet, plane_tensors
+from experiments.resnet.heads import judge_rare
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, load_resnet, multiply_adds, save_resnet
+from experiments.resnet.testing import PolicyMetrics, Predictions, judge_resnet, plane_tensors
 from experiments.resnet.train import ResnetTask, ResnetTraining, count_positives, positive_weights, train_resnet
-from lite.records.decode import BATCH_FIELDS, Batch
+from lite.records.batch import BATCH_FIELDS, Batch
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, NO_RESULT, hcpe_dtype
@@ -22,6 +23,7 @@ from lite.training.checkpoint import STATE, load_model, load_state, read_tensors
 from lite.training.log import Steps, lines_of, read_log
 from lite.training.run import Run
 from liteshogi.commands.test import Command as JudgeNet
+from liteshogi.commands.train.outcome import outcome_json
 from search.puct.planes import make_planes, mirrored_labels, move_labels
 from search.rules.sfen import move_from_usi
 from search.rules.shogi import MIRRORED_SQUARE
@@ -149,8 +151,9 @@ def test_what_had_no_game_says_nothing_of_how_games_end(some_games: tuple[Path, 
     net = str(tmp_path / "network.safetensors")
     half, played = (judge_resnet(net, (tmp_path / f"{name}.hcpe",)) for name in ("half", "played"))
     for name in ("sennichite", "draw"):
-        assert half.parts[name]["positions"] == played.parts[name]["positions"] == len(records[1::2])
-        assert half.parts[name]["brier"] == pytest.approx(played.parts[name]["brier"])
+        one, other = (getattr(tested.heads, name) for tested in (half, played))
+        assert one.positions == other.positions == len(records[1::2])
+        assert one.brier == pytest.approx(other.brier)
     task = ResnetTask(options((tmp_path / "half.hcpe", tmp_path / "half.hcpe"), tmp_path / "run", network=made))
     batch = next(iter(Reader((tmp_path / "half.hcpe",), len(records), shuffle=False)))
     assert task._of_games(batch).sum() == len(records[1::2])
@@ -179,7 +182,7 @@ def test_training_learns_logs_and_leaves_out_what_never_happened(
     some_games: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = options(some_games, tmp_path / "run", epochs=6, precision="float32")
-    printed = train_resnet(run).flat()
+    printed = json.loads(outcome_json(train_resnet(run)))
     said = capsys.readouterr()
     _, positives = count_positives((some_games[0],), ALL_TARGETS)
     missing = {name for name, count in positives.items() if not count}
@@ -197,7 +200,7 @@ def test_training_learns_logs_and_leaves_out_what_never_happened(
     )
     model, training = load_resnet(tmp_path / "run")
     assert set(model.network_config.auxiliary) == set(ALL_TARGETS) - missing
-    assert training["valid"]["policy_accuracy"] == printed["policy_accuracy"]
+    assert training.provenance["valid"]["policy_accuracy"] == printed["policy_accuracy"]
     JudgeNet(net=str(tmp_path / "run"), data=(some_games[1],), json=True).run()
     judged = json.loads(capsys.readouterr().out)
     assert judged["policy_accuracy"] == pytest.approx(printed["policy_accuracy"], abs=0.003)
@@ -239,7 +242,7 @@ def test_the_best_by_an_older_loss_is_chosen_anew(
     assert "best.safetensors: the best by a loss that this program computes differently" in capsys.readouterr().err
     best = load_state(run.output / "state.safetensors")[1]["best"]
     assert (best["epoch"], best["loss_version"]) == (2, 2)
-    assert load_resnet(run.output / "best.safetensors")[1]["step"] == 2 * steps
+    assert load_resnet(run.output / "best.safetensors")[1].provenance["step"] == 2 * steps
 
 
 def test_weights_of_positives() -> None:
@@ -265,22 +268,22 @@ def test_mirrored_labels(batch: Batch) -> None:
 def test_figures_of_rare_outcomes_by_hand() -> None:
     logits = np.array([2.0, 1.0, -1.0, -2.0, -3.0])
     found = judge_rare(logits, np.array([True, False, True, False, False]))
-    assert (found["positives"], found["base_rate"], found["base_accuracy"]) == (2, 0.4, 0.6)
-    assert found["accuracy"] == 0.6
-    assert found["precision"] == found["recall"] == found["precision_at_positives"] == 0.5
-    assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
+    assert (found.positives, found.base_rate, found.base_accuracy) == (2, 0.4, 0.6)
+    assert found.accuracy == 0.6
+    assert found.precision == found.recall == found.precision_at_positives == 0.5
+    assert found.average_precision == pytest.approx((1 + 2 / 3) / 2)
     rate = 1 / (1 + np.exp(-logits))
-    assert found["brier"] == pytest.approx(((rate - [1, 0, 1, 0, 0]) ** 2).mean())
-    assert found["base_brier"] == pytest.approx(0.24)
-    assert found["base_log_loss"] == pytest.approx(0.6730117)
+    assert found.brier == pytest.approx(((rate - [1, 0, 1, 0, 0]) ** 2).mean())
+    assert found.base_brier == pytest.approx(0.24)
+    assert found.base_log_loss == pytest.approx(0.6730117)
     thousand = judge_rare(np.linspace(-5, -1, 1000), np.arange(1000) >= 980)
-    groups = thousand["calibration"]
-    assert [group["positions"] for group in groups] == [250, 250, 250, 150, 50, 30, 10, 10]
-    assert [group["actual"] for group in groups] == [0, 0, 0, 0, 0, 0, 1, 1]
-    assert groups[-1]["predicted"] == pytest.approx(0.2657, abs=1e-3)
+    groups = thousand.calibration
+    assert [group.positions for group in groups] == [250, 250, 250, 150, 50, 30, 10, 10]
+    assert [group.actual for group in groups] == [0, 0, 0, 0, 0, 0, 1, 1]
+    assert groups[-1].predicted == pytest.approx(0.2657, abs=1e-3)
     none = judge_rare(logits, np.zeros(5, bool))
-    assert none["recall"] is none["average_precision"] is None
-    assert none["base_log_loss"] == 0
+    assert none.recall is none.average_precision is None
+    assert none.base_log_loss == 0
 
 
 def test_policy_figures_by_hand() -> None:
@@ -292,9 +295,9 @@ def test_policy_figures_by_hand() -> None:
     policy[[0, 1], labels[[0, 1]]] = 1000.0
     metrics = PolicyMetrics()
     metrics.add(Predictions(policy, np.zeros(4, np.float32)), few)
-    report = metrics.parts()
-    assert report["policy_accuracy"] == pytest.approx(2 / 3)
-    assert report["policy_loss"] == pytest.approx(np.log(2187) / 3)
+    report = metrics.heads()
+    assert report.policy_accuracy == pytest.approx(2 / 3)
+    assert report.policy_loss == pytest.approx(np.log(2187) / 3)
 
 
 def test_what_cannot_be_built_is_refused(some_games: tuple[Path, Path], tmp_path: Path) -> None:

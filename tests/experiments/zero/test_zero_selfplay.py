@@ -20,12 +20,12 @@ from experiments.games.compiled_game import DECLARATION, MATE
 from experiments.games.openings import Openings
 from experiments.games.player import Ending
 from experiments.jobs.workforce import Workforce
-from experiments.resnet.judge import load_predictor
 from experiments.resnet.network import ResnetConfig
 from experiments.resnet.policy_target import policy_target
+from experiments.resnet.testing import load_predictor
 from experiments.resnet.train import ResnetTraining, train_resnet
 from experiments.zero.exploration import Exploration
-from experiments.zero.network import network_bytes
+from experiments.zero.onnx_bytes import network_bytes
 from experiments.zero.puct_game import Game
 from experiments.zero.puct_selfplay import ZeroSelfPlay, ZeroTask, zero_self_play
 from experiments.zero.search import search_together

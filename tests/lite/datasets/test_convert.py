@@ -14,9 +14,8 @@ import pytest
 
 from lite.datasets.chunks import ChunkReader
 from lite.datasets.convert import Conversion, ConversionSummary, convert, counted
-from lite.datasets.duplicates import DistinctHashes, HashSet
 from lite.datasets.stat import describe
-from lite.records.decode import BATCH_FIELDS, Batch
+from lite.records.batch import BATCH_FIELDS, Batch
 from lite.records.formats import NO_GAME, NO_RESULT, NO_SCORE, SENNICHITE, RecordError, hcpe_dtype, psv_dtype
 from lite.records.reader import read_all
 from liteshogi.commands.convert import Command as Convert
@@ -456,22 +455,6 @@ def test_what_is_counted_once_stands_alone() -> None:
     counts = {"games without a position left": 1, "positions of games ended by draw": 1, "positions too early": 2000}
     said = "1 game without a position left, 1 position of games ended by draw, 2,000 positions too early"
     assert counted(counts) == said
-
-
-def test_hashes_seen_are_counted_in_bounded_memory() -> None:
-    hashes = np.random.default_rng(4).integers(1, 1 << 64, 60_000, np.uint64)
-    known, distinct, few = HashSet(), DistinctHashes(), DistinctHashes(limit=2000)
-    for part in np.array_split(np.concatenate([hashes, hashes[:20_000]]), 17):
-        known.add(part)
-        distinct.add(part)
-        few.add(part)
-    assert len(known) == distinct.count() == 60_000
-    assert distinct.exact
-    assert np.array_equal(np.sort(known.hashes()), np.sort(hashes))
-    assert not known.add(hashes).any()
-    assert not few.exact
-    assert len(few) <= 2000
-    assert abs(few.count() / 60_000 - 1) < 0.15
 
 
 def test_an_error_about_a_full_disk_names_the_file(tmp_path: Path, data_directory: Path) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lite.datasets.description import OLDER, describe_source, describe_sources, short_names
 from lite.datasets.stat import describe
 from lite.networks.lite_value import LiteConfig
-from lite.run_folder import FORMAT, RECORD
+from lite.run_folder import FORMAT, RECORD, Provenance
 from lite.training.checkpoint import load_model
 from lite.training.options import ValueTraining
 from lite.training.train import train_value
@@ -45,6 +47,12 @@ WHOLE = {
 REST = {"arguments": ["selfplay", "-o", "made"], "files": {"/home/me/openings.sfen": DIGEST}, "state": "done"}
 
 
+def as_json(found: Provenance) -> dict[str, Any]:
+    """Return a provenance as a file holds it."""
+    held: dict[str, Any] = json.loads(json.dumps(asdict(found)))
+    return held
+
+
 def changed(**fields: object) -> str:
     return json.dumps(WHOLE | REST | fields)
 
@@ -59,7 +67,9 @@ def test_shards_and_their_folder_have_a_provenance_and_other_files_have_none(tmp
     assert describe_source(tmp_path) is None
     described(tmp_path)
     for path in (tmp_path, tmp_path / "shard_00000.hcpe", tmp_path / "shard_00012.hcpe3"):
-        assert describe_source(path) == WHOLE
+        found = describe_source(path)
+        assert found is not None
+        assert as_json(found) == WHOLE
     for name in ("mine.hcpe", "shard_00000.hcpe.part", "games.csa"):
         assert describe_source(tmp_path / name) is None
 
@@ -93,9 +103,9 @@ def test_data_of_an_older_version_keep_their_provenance(tmp_path):
     described(tmp_path, json.dumps(OLD), OLDER)
     found = describe_source(tmp_path)
     assert found is not None
-    assert (found["verb"], found["options"], found["conditions"]) == ("selfplay", {"seed": 3}, {"signature": 7})
-    assert found["made_by"][0]["versions"]["liteshogi"] == "0.0.9"
-    assert found["started"] == "2026-01-01"
+    assert (found.verb, found.options, found.conditions) == ("selfplay", {"seed": 3}, {"signature": 7})
+    assert found.made_by[0].versions["liteshogi"] == "0.0.9"
+    assert found.started == "2026-01-01"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +130,7 @@ def folder(tmp_path, sample_bytes) -> Path:
 
 def test_stat_shows_how_data_were_made(folder):
     report = describe((folder,))
-    assert report.descriptions == {str(folder): WHOLE}
+    assert {name: as_json(found) for name, found in report.descriptions.items()} == {str(folder): WHOLE}
     assert len(report.files) == 150
     text = as_text(report)
     assert f"made in    {folder}: liteshogi selfplay 0.1.0 (1234567890ab) on a CPU\n" in text
@@ -158,8 +168,8 @@ def test_a_training_keeps_the_descriptions_of_folders_of_one_name(tmp_path, samp
         (folder / "shard_00000.hcpe3").write_bytes(sample_bytes[number])
     data = (tmp_path / "jan" / "games", tmp_path / "feb" / "games")
     train_value(ValueTraining(data, tmp_path / "run", network=LiteConfig((4, 2, 8)), batch_size=16, max_steps=1))
-    told = load_model(tmp_path / "run")[1]["descriptions"]
-    assert {name: one["seconds"] for name, one in told.items()} == {"jan/games": 0.0, "feb/games": 1.0}
+    kept = load_model(tmp_path / "run")[1].provenance["descriptions"]
+    assert {name: one["seconds"] for name, one in kept.items()} == {"jan/games": 0.0, "feb/games": 1.0}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of open files are another matter there")
@@ -186,5 +196,5 @@ def test_a_folder_of_many_shards_is_data(folder, words):
         assert json.loads(done.stdout)["descriptions"] == {"made": WHOLE}
     if words[0] == "train":
         _, training = load_model(folder.parent / "run")
-        assert training["data"] == ["made"]
-        assert training["descriptions"] == {"made": WHOLE}
+        assert training.provenance["data"] == ["made"]
+        assert training.provenance["descriptions"] == {"made": WHOLE}

@@ -1,4 +1,4 @@
-"""What one label is made of many."""
+"""One label of many, and the number of distinct positions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lite.datasets.duplicates import HashCounts
+from lite.datasets.duplicates import DistinctHashes, HashCounts, HashSet
 
 LABELS = st.tuples(
     st.integers(1, 3), st.sampled_from([0.0, 0.5, 1.0]), st.booleans(), st.booleans(), st.integers(-32000, 32000)
@@ -49,3 +49,19 @@ def test_sums_outgrow_neither_their_table_nor_their_numbers():
         counts.add(hashes, np.ones(size, np.float32), known, known, np.full(size, 32000, np.int16))
     assert len(counts) == size
     assert counts.merged(np.array([1, size], np.uint64)).scores.tolist() == [32000, 32000]
+
+
+def test_hashes_seen_are_counted_in_bounded_memory() -> None:
+    hashes = np.random.default_rng(4).integers(1, 1 << 64, 60_000, np.uint64)
+    known, distinct, few = HashSet(), DistinctHashes(), DistinctHashes(limit=2000)
+    for part in np.array_split(np.concatenate([hashes, hashes[:20_000]]), 17):
+        known.add(part)
+        distinct.add(part)
+        few.add(part)
+    assert len(known) == distinct.count() == 60_000
+    assert distinct.exact
+    assert np.array_equal(np.sort(known.hashes()), np.sort(hashes))
+    assert not known.add(hashes).any()
+    assert not few.exact
+    assert len(few) <= 2000
+    assert abs(few.count() / 60_000 - 1) < 0.15

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lite.datasets.description import describe_data
+from lite.datasets.description import DataContent, describe_data
 from lite.datasets.provenance import digest_of
 from lite.records.formats import RecordError
 
@@ -18,7 +18,7 @@ def test_a_file_need_not_hold_records(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"games")
     digest = hashlib.sha256(b"games").hexdigest()
-    assert describe_data(path) == {"name": name, "files": 1, "bytes": 5, "sha256": digest, "description": None}
+    assert describe_data(path) == DataContent(name, 1, 5, digest, None)
 
 
 def test_a_folder_is_its_records(tmp_path: Path) -> None:
@@ -30,5 +30,5 @@ def test_a_folder_is_its_records(tmp_path: Path) -> None:
     for name in ("b.hcpe3", "a.psv"):
         (tmp_path / name).write_bytes(name.encode())
     both = "".join(hashlib.sha256(name.encode()).hexdigest() for name in ("a.psv", "b.hcpe3"))
-    assert describe_data(tmp_path)["files"] == 2
+    assert describe_data(tmp_path).files == 2
     assert digest_of(tmp_path) == hashlib.sha256(both.encode()).hexdigest()

@@ -38,7 +38,9 @@ class Layers:
         activation="relu",
         dtype=torch.float64,
         outputs=1,
+        pair_block=None,
     ):
+        """Without `outputs` there are no layers."""
         self.activation, self.views = ACTIVATIONS[activation], views
         self.table = torch.randn(features, width, dtype=dtype).requires_grad_()
         self.base = torch.randn(width, dtype=dtype).requires_grad_()
@@ -46,8 +48,9 @@ class Layers:
         for norm in self.norms:
             norm.weight.data.uniform_(0.5, 2)
             norm.bias.data.uniform_(-0.5, 0.5)
-        sizes = [width * views * self.activation.parts, *hidden, outputs]
-        self.linear = [torch.nn.Linear(a, b).to(dtype) for a, b in pairwise(sizes)]
+        self.pair_block = pair_block
+        sizes = [self.activation.input_count(width) * views, *hidden, outputs]
+        self.linear = [torch.nn.Linear(a, b).to(dtype) for a, b in pairwise(sizes if outputs else [])]
 
     def parameters(self):
         modules = [*self.norms, *self.linear]
@@ -60,7 +63,8 @@ class Layers:
             return np.array([row for rows in chosen for row in rows], np.uint16), start
 
         linear = [(layer.weight, layer.bias) for layer in self.linear]
-        arguments = (TableSums(self.table, self.base), self.norms, training, linear, self.activation, threads)
+        first_layer = TableSums(self.table, self.base, self.pair_block)
+        arguments = (first_layer, self.norms, training, linear, self.activation, threads)
         return fused_outputs(len(lists) // self.views, part, *arguments)
 
     def plain(self, lists, training=True):
@@ -74,8 +78,14 @@ class Layers:
                 views.append(norm.train(training)(grouped).flatten(1))
             sums = torch.cat(views, 1)
         cut = sums.clamp(0, self.activation.ceiling)
-        outputs = torch.cat([cut] * self.activation.clipped + [cut**2] * self.activation.squared, 1)
+        if self.activation.pairwise:
+            blocks = cut.view(len(cut), -1, 2, (self.pair_block or cut.shape[1]) // 2)
+            outputs = (blocks[:, :, 0] * blocks[:, :, 1]).flatten(1)
+        else:
+            outputs = torch.cat([cut] * self.activation.clipped + [cut**2] * self.activation.squared, 1)
         outputs = outputs.reshape(len(lists) // self.views, -1)
+        if not self.linear:
+            return outputs
         for layer in self.linear[:-1]:
             outputs = layer(outputs).clamp(0, self.activation.ceiling)
         return self.linear[-1](outputs)
@@ -94,23 +104,24 @@ def draw_lists(rng, samples, features=9):
     hidden=st.sampled_from([(), (5,), (5, 3)]),
     activation=st.sampled_from(list(ACTIVATIONS)),
     training=st.booleans(),
-    outputs=st.sampled_from([1, 2]),
+    outputs=st.sampled_from([0, 1, 2]),
+    pair_block=st.sampled_from([None, 2, 4]),
     dtype=st.sampled_from([torch.float32, torch.float64]),
     threads=st.sampled_from([1, 2, 4]),
 )
 @settings(max_examples=80)
 def test_values_gradients_and_statistics_are_autograd_s(
-    seed, positions, views, width, norms, hidden, activation, training, outputs, dtype, threads
+    seed, positions, views, width, norms, hidden, activation, training, outputs, pair_block, dtype, threads
 ):
     """Samples without rows, with one row several times, and equal samples are among them."""
     torch.manual_seed(seed)
     lists = draw_lists(np.random.default_rng(seed), positions * views)
-    ours = Layers(9, width, hidden, views, norms, activation, dtype, outputs)
+    ours = Layers(9, width, hidden, views, norms, activation, dtype, outputs, pair_block)
     theirs = copy.deepcopy(ours)
-    weight = torch.linspace(-1, 2, positions * outputs, dtype=dtype).view(positions, outputs)
     tolerance = {"rtol": 1e-9, "atol": 1e-9} if dtype == torch.float64 else {"rtol": 1e-3, "atol": 1e-3}
     results = [ours.fused(lists, training, threads), theirs.plain(lists, training)]
     torch.testing.assert_close(*results, **tolerance)
+    weight = torch.linspace(-1, 2, results[0].numel(), dtype=dtype).view_as(results[0])
     for logits in results:
         (logits * weight).sum().backward()
     for own, other in zip(ours.parameters(), theirs.parameters(), strict=True):

@@ -15,11 +15,12 @@ from lite.networks.first_layer import list_active_rows
 from lite.networks.gathered import gather_active_rows
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
+from lite.networks.sfnn import SfnnConfig
 from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import listed_inputs
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.training.bench import synthetic_batch
-from search.evaluation.feature_sets import feature_set
+from search.evaluation.feature_sets import YANEURAOU_NAMES, feature_set
 from search.rules.shogi import EMPTY, KINDS, KING
 
 
@@ -46,7 +47,7 @@ def tensors(batch: Batch, device: str = "cpu") -> Iterator[torch.Tensor]:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("name", ["piece_square", "half_kp", "k_p"])
+@pytest.mark.parametrize("name", ["piece_square", *YANEURAOU_NAMES])
 def test_rows_are_those_of_the_search(name: str, device: str, batch: Batch) -> None:
     features = feature_set(name)
     for view in range(2):
@@ -73,8 +74,11 @@ NETWORKS = [
     DenseConfig(16, (8, 4), 2, draw=True),
     HalfKpConfig(32, (8,)),
     KpConfig(32, (8, 4)),
+    SfnnConfig("halfkahm2", 64, (7, 8), ("k3k3",)),
+    SfnnConfig("ka2", 64, (8, 8), ("hand16", "progress2")),
     DenseConfig(16, (8,), 2, activation="dual", king="mirrored"),
     LiteConfig((4, 2, 8), lines=("diagonals",), king="zones", buckets=2),
+    UntiedConfig((4, 4, 8), perspectives=2, activation="pairwise", shortcut=True, stacks=("k3k3",)),
 ]
 NAMED = [pytest.param(config, id="-".join(map(str, config.as_json().values()))) for config in NETWORKS]
 
@@ -98,7 +102,7 @@ def test_steps_are_those_of_the_fused_step(config, device: str, batch: Batch) ->
     for net, value in values.items():
         optimiser = torch.optim.AdamW(net.parameters(), lr=0.003)
         losses.append([])
-        for step in range(100 if config.name != "half_kp" else 20):
+        for step in range(100 if config.name not in ("half_kp", "sfnn") else 20):
             optimiser.zero_grad()
             outputs = value()
             wanted = target.to(outputs).expand_as(outputs)

@@ -11,15 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lite.datasets.chunks import data_files
-from lite.records.decode import (
-    BATCH_FIELDS,
-    RECORD_ERRORS,
-    Batch,
-    as_batch,
-    decode_positions,
-    labelled_dtype,
-    scratch_position,
-)
+from lite.records.batch import BATCH_FIELDS, Batch, as_batch, labelled_dtype
+from lite.records.decode import RECORD_ERRORS, decode_positions, scratch_position
 from lite.records.encode import encode_game, position_records
 from lite.records.file import RecordFile, Refusals, decode_games
 from lite.records.formats import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lite.records.decode import labelled_dtype
+from lite.records.batch import labelled_dtype
 from lite.records.encode import encode_game, game_hashes, position_hashes
 from lite.records.file import RecordFile, Refusals
 from search.rules.shogi import EMPTY

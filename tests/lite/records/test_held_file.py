@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lite.records.decode import labelled_dtype
+from lite.records.batch import labelled_dtype
 from lite.records.file import RecordFile, Refusals, decode_games
 from lite.records.held_file import HeldFile
 from lite.records.reader import Reader

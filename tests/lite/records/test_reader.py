@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lite.records.decode import BATCH_FIELDS, Batch
+from lite.records.batch import BATCH_FIELDS, Batch
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import NO_SCORE, RecordError, hcpe_dtype
+from lite.records.place import ReaderPlace
 from lite.records.reader import Reader, read_all
 from lite.records.reading_speed import measure_epoch, measure_files
+from lite.typed import typed
 
 
 @pytest.fixture
@@ -146,20 +149,20 @@ def test_resume_is_exact(files: list[Path], stop: int, pool_positions: int) -> N
         return batches
 
     stream(reader, stop)
-    state = json.loads(json.dumps(reader.state_dict()))
+    state = typed(ReaderPlace, json.loads(json.dumps(asdict(reader.place))), "the place")
     expected = stream(reader, 40)
     again = Reader(files, 64, **options)
-    again.load_state_dict(state)
+    again.resume_at(state)
     for first, second in zip(expected, stream(again, 40), strict=True):
         assert same(first, second)
 
 
 def test_resume_refuses_other_data(files: list[Path]) -> None:
-    state = small(files).state_dict()
+    state = small(files).place
     with pytest.raises(ValueError, match=r"3 files.* 2"):
-        small(files[:2]).load_state_dict(state)
+        small(files[:2]).resume_at(state)
     with pytest.raises(ValueError, match=r"seed .*0.*1"):
-        small(files, seed=1).load_state_dict(state)
+        small(files, seed=1).resume_at(state)
 
 
 @pytest.mark.parametrize(
@@ -178,33 +181,38 @@ def test_resume_refuses_other_data(files: list[Path]) -> None:
 )
 def test_resume_asks_for_the_same_content_of_batches(files: list[Path], option: str, value: int) -> None:
     options = {"batch_size": 64, "pool_positions": 300}
-    state = Reader(files, **options).state_dict()
+    state = Reader(files, **options).place
     other = Reader(files, **(options | {option: value}))
     with pytest.raises(ValueError, match=rf"{option} .*\b{value}\b"):
-        other.load_state_dict(state)
-    del state["of"][option]  # as older states have it
-    other.load_state_dict(state)
+        other.resume_at(state)
+
+
+def test_an_older_state_lacks_options_that_had_no_other_value(files: list[Path]) -> None:
+    reader = Reader(files, 64)
+    kept = json.loads(json.dumps(asdict(reader.place)))
+    kept["of"] = {name: kept["of"][name] for name in ("files", "batch_size", "shuffle", "seed")}
+    reader.resume_at(typed(ReaderPlace, kept, "the place"))
 
 
 def test_resume_asks_for_the_same_blocks(files: list[Path]) -> None:
     """Blocks of two sizes, as many of either, are other positions."""
-    state = Reader(files, 64, block_positions=500).state_dict()
+    state = Reader(files, 64, block_positions=500).place
     other = Reader(files, 64, block_positions=520)
     assert len(other._blocks) == len(Reader(files, 64, block_positions=500)._blocks)
     with pytest.raises(ValueError, match=r"block_positions .*500.*520"):
-        other.load_state_dict(state)
+        other.resume_at(state)
 
 
 def test_resume_asks_for_the_same_bytes(files: list[Path]) -> None:
     """The name, the size and the records are the same; only one label in the middle is not."""
-    state = json.loads(json.dumps(small(files).state_dict()))
+    state = small(files).place
     raw = bytearray(files[0].read_bytes())
     raw[38 * 350 + 36] ^= 3
     files[0].write_bytes(bytes(raw))
     with pytest.raises(ValueError, match=r"a\.hcpe .*26,600 bytes"):
-        small(files).load_state_dict(state)
+        small(files).resume_at(state)
     with pytest.raises(ValueError, match=r"b\.psv .*a\.hcpe"):
-        small([files[1], files[0], files[2]]).load_state_dict(state)
+        small([files[1], files[0], files[2]]).resume_at(state)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lite.records.decode import Visits
+from lite.records.batch import Visits
 from lite.records.encode import encode_game
 from lite.records.file import RecordFile, Refusals
 from lite.records.reader import Reader, first_positions, read_all

@@ -47,7 +47,7 @@ SAID = {
 @pytest.mark.parametrize("name", SAID)
 def test_older_files_are_read(name: str) -> None:
     model, training = load_model(OLD / f"{name}.safetensors")
-    assert training == {"cp_per_logit": 321.0}
+    assert (training.cp_per_logit, training.provenance) == (321.0, {"cp_per_logit": 321.0})
     batch = synthetic_batch(3)
     assert model.logits(batch.pieces, batch.hands, batch.in_check).tolist() == pytest.approx(SAID[name], abs=1e-5)
     assert set(model.config) == {"network", "dims", "layout", "perspectives"} or name == "dense"
@@ -63,7 +63,7 @@ def test_equal_networks_give_equal_files(config: NetworkConfig, tmp_path: Path) 
     save_model(tmp_path / "other order", model, {"a": "一", "b": 1})
     assert contents == {(tmp_path / "other order").read_bytes()}
     loaded, training = load_model(tmp_path / "0")
-    assert training == {"a": "一", "b": 1}
+    assert (training.cp_per_logit, training.provenance) == (None, {"a": "一", "b": 1})
     assert all(torch.equal(loaded.state_dict()[name], tensor) for name, tensor in model.state_dict().items())
 
 
@@ -152,7 +152,7 @@ def test_network_files_are_whole_or_refused(tmp_path: Path, model: LiteValueNetw
     path = tmp_path / "net.safetensors"
     save_model(path, model, {"cp_per_logit": 700})
     again, trained = load_model(path)
-    assert trained == {"cp_per_logit": 700}
+    assert (trained.cp_per_logit, trained.provenance) == (700, {"cp_per_logit": 700})
     assert again.config == model.config
     assert not again.training
     assert [p.name for p in tmp_path.iterdir()] == ["net.safetensors"]
@@ -252,7 +252,7 @@ def test_any_value_in_a_description(tmp_path: Path, model: LiteValueNetwork, dat
     try:
         again, training = load_model(path)
         assert again.state_dict().keys() == model.state_dict().keys()
-        assert isinstance(training, dict)
+        assert isinstance(training.provenance, dict)
     except ValueError as error:
         message = str(error)
     assert message.startswith(f"{path}: ")

@@ -70,7 +70,7 @@ def test_a_run_moves_between_gpu_and_cpu(options, records: Path, held_out: Path,
             chosen = options(records, tmp_path / name, valid=(held_out,), device=device, max_steps=11, resume=part > 0)
             losses[name] = train_value(chosen)["loss"]
     assert losses["moved"] == pytest.approx(losses["stayed"], abs=1e-3)
-    assert load_model(tmp_path / "moved")[1]["step"] == 33
+    assert load_model(tmp_path / "moved")[1].provenance["step"] == 33
     fold_file(tmp_path / "moved", tmp_path / "net.safetensors", (held_out,))
 
 
@@ -101,6 +101,6 @@ def test_ctrl_c_saves_and_the_command_goes_on(records: Path, held_out: Path, tmp
     step = load_state(tmp_path / "run" / "state.safetensors")[1]["step"]
     resumed = ["train", "dense", "--config", str(tmp_path / "run" / "run.json"), "--resume", "--max-steps", "3"]
     assert _run(resumed) == 0
-    assert load_model(tmp_path / "run")[1]["step"] == step + 3
+    assert load_model(tmp_path / "run")[1].provenance["step"] == step + 3
     steps = [line.step for line in lines_of(Steps, read_log(tmp_path / "run"))]
     assert steps == sorted(set(steps))

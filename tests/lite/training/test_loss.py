@@ -91,13 +91,13 @@ def test_a_power_of_the_error_trains_and_is_what_the_best_epoch_is_chosen_by(
     lines = read_log(run.output)
     losses = [line.loss for line in lines_of(Steps, lines)]
     assert losses[-1] < losses[0] * 0.9
-    _, trained = load_model(run.output)
+    trained = load_model(run.output)[1].provenance
     assert trained["valid"]["accuracy"] > 0.6
     assert 0 < trained["valid"]["loss"] < 0.25  # a power of a rate, not the cross-entropy
     if exponent == 2:
         whole = dataclasses.replace(run, output=tmp_path / "other", error_exponent=None)
         train_value(whole)
-        assert load_model(whole.output)[1]["valid"]["loss"] > trained["valid"]["loss"]
+        assert load_model(whole.output)[1].provenance["valid"]["loss"] > trained["valid"]["loss"]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_the_networks_scale_is_its_own(options, records, tmp_path):
     # A resumed run still reads the scores on their scale.
     assert load_state(own.output / "state.safetensors")[1]["cp_per_logit"] == 1200
     for run in (scores, own):
-        assert load_model(run.output)[1]["score_cp_per_logit"] == 1200
+        assert load_model(run.output)[1].provenance["score_cp_per_logit"] == 1200
 
 
 def test_a_run_starts_from_another_network(options, records, tmp_path):
@@ -148,7 +148,7 @@ def test_a_run_starts_from_another_network(options, records, tmp_path):
     train_value(second)
     path.unlink()  # a resumed run has what it needs
     train_value(dataclasses.replace(second, resume=True, max_steps=None))
-    _, trained = load_model(second.output)
+    trained = load_model(second.output)[1].provenance
     assert trained["init_from"] == {"file": "network.safetensors", "sha256": digest}
 
 

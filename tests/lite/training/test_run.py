@@ -55,7 +55,7 @@ def test_a_crash_costs_no_more_than_an_epoch(options, records, tmp_path, monkeyp
     with pytest.raises(RuntimeError, match="lightning"):
         train_value(run)
     assert load_state(tmp_path / "run" / "state.safetensors")[1]["step"] == 22
-    assert load_model(tmp_path / "run")[1]["step"] == 22
+    assert load_model(tmp_path / "run")[1].provenance["step"] == 22
     monkeypatch.undo()
     assert train_value(dataclasses.replace(run, resume=True)).step == 33
 
@@ -82,8 +82,8 @@ def test_the_best_epoch_is_kept_beside_the_last(options, records, held_out, tmp_
     tested = lines_of(EpochTest, read_log(run.output))
     best = min(tested, key=lambda line: line.loss)
     assert best.step < tested[-1].step
-    _, kept = load_model(run.output / "best.safetensors")
-    _, last = load_model(run.output)
+    kept = load_model(run.output / "best.safetensors")[1].provenance
+    last = load_model(run.output)[1].provenance
     assert (kept["kept"], kept["step"], kept["valid"]["loss"]) == ("best", best.step, best.loss)
     assert (last["kept"], last["step"]) == ("last", 44)
     assert judge_net(str(run.output / "best.safetensors"), (held_out,)).report == best.report
@@ -111,10 +111,10 @@ def test_the_best_on_other_games_is_forgotten(options, records, held_out, tmp_pa
     renamed.write_bytes(held_out.read_bytes())
     loss[renamed] = 0.2
     train_value(dataclasses.replace(run, valid=(renamed,)))
-    assert load_model(run.output / "best.safetensors")[1]["step"] == 11
+    assert load_model(run.output / "best.safetensors")[1].provenance["step"] == 11
     assert "other held-out games" not in capfd.readouterr().err
     train_value(dataclasses.replace(run, valid=(other,)))
-    assert load_model(run.output / "best.safetensors")[1]["step"] == 44
+    assert load_model(run.output / "best.safetensors")[1].provenance["step"] == 44
     assert "best.safetensors: the best on other held-out games than these" in capfd.readouterr().err
 
 
@@ -122,7 +122,7 @@ def test_held_out_figures_are_of_the_network_that_they_stand_with(options, recor
     """They stay with a finished run, and not with steps that come behind it or other games."""
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=1, batch_size=16)
     tested = train_value(run)
-    kept = load_model(run.output)[1]["valid"]
+    kept = load_model(run.output)[1].provenance["valid"]
     assert tested.tested is not None
     assert kept["step"] == tested.step == 90
     assert kept["loss"] == tested.tested.loss
@@ -133,11 +133,11 @@ def test_held_out_figures_are_of_the_network_that_they_stand_with(options, recor
     assert train_value(dataclasses.replace(again, valid=(other,))) == Outcome(90, 90, None)
     more = dataclasses.replace(again, epochs=4, max_steps=95)
     assert train_value(more) == Outcome(185, 360, None)
-    assert load_model(run.output)[1]["valid"] == {}
+    assert load_model(run.output)[1].provenance["valid"] == {}
     capfd.readouterr()
     assert train_value(dataclasses.replace(more, valid=(), max_steps=None, keep_epochs=True)) == Outcome(360, 360, None)
     for name in ("network", "epoch-3"):
-        assert load_model(run.output / f"{name}.safetensors")[1]["valid"] == {}
+        assert load_model(run.output / f"{name}.safetensors")[1].provenance["valid"] == {}
     said = capfd.readouterr().err
     assert "the last epoch: not tested on them\n" in said
     assert "held-out accuracy" not in said
@@ -168,7 +168,7 @@ def test_every_epoch_is_kept_where_asked_for(options, records, held_out, tmp_pat
     train_value(dataclasses.replace(run, resume=True))
     tested = [line.loss for line in lines_of(EpochTest, read_log(run.output))]
     for epoch in (1, 2, 3):
-        _, kept = load_model(run.output / f"epoch-{epoch}.safetensors")
+        kept = load_model(run.output / f"epoch-{epoch}.safetensors")[1].provenance
         assert (kept["kept"], kept["step"], kept["valid"]["loss"]) == ("epoch", 11 * epoch, tested[epoch - 1])
     third, last = (load_model(run.output / f"{name}.safetensors")[0].state_dict() for name in ("epoch-3", "network"))
     assert all(torch.equal(third[name], last[name]) for name in last)
@@ -386,7 +386,7 @@ def test_more_epochs_extend_a_run(options, records, held_out, tmp_path, capfd, a
     a, b = (load_state(run.output / "state.safetensors") for run in (whole, cut))
     assert a[1] == b[1]
     assert all(torch.equal(a[0][group][name], b[0][group][name]) for group in a[0] for name in a[0][group])
-    assert load_model(cut.output)[1]["extended"] == [{"step": 33, "epochs": 3}]
+    assert load_model(cut.output)[1].provenance["extended"] == [{"step": 33, "epochs": 3}]
     with pytest.raises(ValueError, match="it was extended to epochs 5, not 4; resume it with that"):
         train_value(dataclasses.replace(cut, resume=True, epochs=4))
 

@@ -23,7 +23,7 @@ from search.evaluation.network_file import save_network
 
 def test_verb_test_prints_the_figures_of_a_checkpoint(options, records, held_out, tmp_path, capsys):
     train_value(options(records, tmp_path / "run", valid=(held_out,)))
-    _, trained = load_model(tmp_path / "run")
+    trained = load_model(tmp_path / "run")[1].provenance
     capsys.readouterr()
     JudgeNet(str(tmp_path / "run"), (held_out,), json=True).run()
     report = json.loads(capsys.readouterr().out)

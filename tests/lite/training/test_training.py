@@ -18,7 +18,7 @@ import torch
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import KpConfig
-from lite.records.decode import BATCH_FIELDS, Batch
+from lite.records.batch import BATCH_FIELDS, Batch
 from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
 from lite.records.reader import read_all
 from lite.training import targets
@@ -140,7 +140,7 @@ def test_training_learns_and_tells_it(options, records, held_out, tmp_path, monk
     for line in lines_of(Steps, lines):
         assert 0 < line.waiting < 1
         assert line.decoded_positions_per_s > 0
-    _, trained = load_model(run.output)
+    trained = load_model(run.output)[1].provenance
     assert trained["valid"]["accuracy"] > 0.6
     assert trained["cp_per_logit"] != 600
     assert list((run.output / "tensorboard").iterdir())
@@ -183,7 +183,7 @@ def test_the_speed_is_that_of_the_positions_learnt_from(options, records, tmp_pa
 def test_a_fitted_scale_leaves_the_order_of_the_data(options, records, tmp_path):
     fitted = options(records, tmp_path / "fitted", fit_scale=True)
     train_value(fitted)
-    scale = load_model(tmp_path / "fitted")[1]["cp_per_logit"]
+    scale = load_model(tmp_path / "fitted")[1].provenance["cp_per_logit"]
     going_on = value_run(dataclasses.replace(fitted, resume=True))
     assert going_on.cp_per_logit == scale != fitted.cp_per_logit
     train_value(options(records, tmp_path / "given", cp_per_logit=scale))

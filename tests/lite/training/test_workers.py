@@ -123,7 +123,7 @@ def test_the_end_of_one_is_the_end_of_all(endless, records: Path, rank: int) -> 
     step = load_state(folder / "state.safetensors")[1]["step"]
     # One process goes on where two were, and nothing holds the folder.
     assert _run(["train", "dense", "--config", str(folder / "run.json"), "--resume", "--max-steps", "3"]) == 0
-    assert load_model(folder)[1]["step"] == step + 3
+    assert load_model(folder)[1].provenance["step"] == step + 3
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals to another process there")

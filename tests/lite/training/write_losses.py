@@ -15,7 +15,7 @@ from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.networks.untied import UntiedConfig
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.training.log import EpochTest, lines_of, read_log
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining

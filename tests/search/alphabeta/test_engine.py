@@ -16,7 +16,7 @@ from search.alphabeta.thread import HISTORIES
 from search.alphabeta.transposition import probe
 from search.clock import Budget
 from search.engine import LONGEST_GAME, Analysis, Engine, Limits, Rules, root_moves
-from search.evaluation.bench import random_network
+from search.evaluation.evaluation_speed import random_network
 from search.evaluation.material import material_network
 from search.primitives.ticks import READABLE
 from search.rules.declaration import NO_RULE, RULE_24, TRY_RULE, try_move

@@ -7,7 +7,7 @@ import pytest
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.parameters import SHORT, SHORT_NODES, make_numbers, parameters_for
 from search.usi.alphabeta import AlphaBetaAdapter, tunable_options
-from search.usi.options import OptionValues
+from search.usi.usi_options import OptionValues
 
 
 def test_the_engine_takes_parameters_where_it_is_asked_to(monkeypatch):

@@ -13,8 +13,8 @@ import pytest
 
 import search.book.binary_book
 from search.book.binary_book import BinaryBook, code_of_move, move_from_code
+from search.book.book_move import BookMove
 from search.book.choice import BookRules, choose, flip_sfen
-from search.book.moves import BookMove
 from search.rules.sfen import position_from_sfen
 from search.rules.shogi import START_SFEN
 

@@ -12,8 +12,8 @@ import pytest
 from rsshogi.book import YaneuraOuBook
 
 import search.book.text_book
+from search.book.book_move import BookMove
 from search.book.choice import BookRules, choose, flip_move, flip_sfen
-from search.book.moves import BookMove
 from search.book.text_book import TextBook
 from search.rules.movegen import is_legal
 from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen

@@ -298,7 +298,7 @@ def test_four_cold_processes_compile_each_function_once(tmp_path):
 RESULT = """
 import numpy as np
 from lite.records.encode import result_byte
-from lite.records.decode import labelled_dtype
+from lite.records.batch import labelled_dtype
 record = np.zeros(1, labelled_dtype)
 record["result"] = 1
 print(result_byte(record[0]), sum(result_byte.stats.cache_misses.values()))

@@ -20,7 +20,7 @@ from search.evaluation.accumulator import (
     evaluate_output,
     reset_accumulators,
 )
-from search.evaluation.bench import random_network
+from search.evaluation.evaluation_speed import random_network
 from search.evaluation.network import EvalNetwork, Shards, centipawns_reference, evaluate_reference
 from search.evaluation.network_file import save_network
 from search.evaluation.network_record import network_record

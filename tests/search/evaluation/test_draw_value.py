@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.evaluation.accumulator import Accumulators, centipawns, evaluate, evaluate_output
-from search.evaluation.bench import random_network
 from search.evaluation.draw_value import STEPS, weigh_draw
+from search.evaluation.evaluation_speed import random_network
 from search.score import MAX_EVALUATION, draw_value, score_of_rate, win_rate
 
 DRAW = ("piece_square", 64, (16,), 1, ("value", "draw"))

@@ -16,7 +16,7 @@ SCRIPT = """
 import dataclasses
 import numpy as np
 from search.evaluation import kernels
-from search.evaluation.bench import random_network
+from search.evaluation.evaluation_speed import random_network
 from search.compiling.jit import KERNEL
 from search.primitives.memory import aligned_zeros
 from search.evaluation.network import Shards, evaluate_reference

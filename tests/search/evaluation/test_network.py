@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from search.evaluation.bench import random_network
+from search.evaluation.evaluation_speed import random_network
 from search.evaluation.feature_sets import king_piece_square
 from search.evaluation.network import (
     ACTIVATIONS,

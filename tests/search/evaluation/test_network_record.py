@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from search.evaluation.bench import random_games, random_network
+from search.evaluation.evaluation_speed import random_games, random_network
 from search.evaluation.network import EvalNetwork, evaluate_reference
 from search.evaluation.network_file import load_network, save_network
 from search.evaluation.network_record import network_record, order_lanes

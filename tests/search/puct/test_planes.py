@@ -10,7 +10,7 @@ import pytest
 from cshogi.dlshogi import make_input_features, make_move_label
 
 from experiments.resnet.bench_planes import SAMPLE, bench_planes, compare_planes
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.records.reader import Reader
 from search.puct.planes import (
     LABELS,

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search.compiling.jit import jit
-from search.evaluation.bench import read_games
+from search.evaluation.evaluation_speed import read_games
 from search.rules.declaration import RULE_27, can_declare
 from search.rules.movegen import INFERIOR, MAX_MOVES, QUIET, TACTICAL, is_legal, list_moves
 from search.rules.perft import make_leaves, perft, timed_perft

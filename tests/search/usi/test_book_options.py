@@ -11,8 +11,8 @@ import pytest
 from search.book.choice import BookRules
 from search.rules.shogi import START_SFEN
 from search.usi.book_options import OPTIONS, BookProfile, book_rules, read_profile
-from search.usi.options import OptionValues
 from search.usi.thinking import Thinking
+from search.usi.usi_options import OptionValues
 from tests.usi_session import InProcess
 
 DECLARABLE = "1+P+B+R1K3/+P+P+P+P+PPPP1/9/9/9/9/9/9/4k4 b RB4G4S4N4L9p 1"

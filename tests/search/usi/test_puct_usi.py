@@ -20,8 +20,8 @@ from search.rules.movegen import is_legal
 from search.rules.position import do_move
 from search.rules.sfen import move_from_usi, position_from_sfen
 from search.usi.book_options import OPTIONS as BOOK_OPTIONS
-from search.usi.options import SESSION_OPTIONS
 from search.usi.puct import OPTIONS, PuctAdapter
+from search.usi.usi_options import SESSION_OPTIONS
 from tests.usi_session import PATIENCE, InProcess
 
 DECLARED = OPTIONS + SESSION_OPTIONS + BOOK_OPTIONS[1]

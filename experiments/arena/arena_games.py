@@ -23,7 +23,7 @@ WRITING_SECONDS = 2.0
 
 
 def seat_names(engines: int) -> list[str]:
-    """Return the names of so many engines in ShogiArena's files."""
+    """Return the names of a number of engines in ShogiArena's files."""
     return [FIRST, SECOND, *(f"player{number}" for number in range(3, engines + 1))][:engines]
 
 

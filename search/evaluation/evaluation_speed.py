@@ -242,18 +242,19 @@ def measure(net: EvalNetwork, games: Games, runs: int = 7) -> Times:
 
 
 def bench_evaluation(
-    net: str | None = None, games: Path | None = None, count: int = 1000, runs: int = 7
+    network_path: str | None = None, games: Path | None = None, count: int = 1000, runs: int = 7
 ) -> EvaluationBench:
     """Return the times of a network, and of others for comparison.
 
-    net: a path or `default`; without it random weights with the dimensions of the (16, 4, 32) network, because times do
-    not depend on weights, and the default network, if there is one, for comparison.
+    network_path: a path or `default`; without it random weights with the dimensions of the (16, 4, 32) network, because
+    times do not depend on weights, and the default network, if there is one, for comparison.
     """
     check_number("count", count)
     check_number("runs", runs)
     recorded, default = find_games(games, count), None
-    times = measure(random_network("piece_square", 96, (32,), 1) if net is None else load_network(net), recorded, runs)
-    if net is None:
+    network = load_network(network_path) if network_path is not None else random_network("piece_square", 96, (32,), 1)
+    times = measure(network, recorded, runs)
+    if network_path is None:
         times = replace(times, network=f"{times.network}, (16, 4, 32)")
         if network_file(DEFAULT).is_file():
             default = measure(load_network("default"), recorded, runs)

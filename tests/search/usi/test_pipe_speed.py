@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from search.usi import bench
+from search.usi import pipe_speed
 
 
 def test_short_searches_are_measured_against_long_ones(monkeypatch):
     for name, value in (("ROUNDS", 1), ("LAST", 14), ("LONG", 20_000), ("NODES", (10, 2000))):
-        monkeypatch.setattr(bench, name, value)
-    times = bench.measure_pipes()
+        monkeypatch.setattr(pipe_speed, name, value)
+    times = pipe_speed.measure_pipes()
     assert list(times.searches) == [10, 2000]
     for nodes, found in times.searches.items():
         assert found.with_position_ms > 0
@@ -18,7 +18,7 @@ def test_short_searches_are_measured_against_long_ones(monkeypatch):
 
 
 def test_an_engine_that_ends_raises_an_error():
-    session = bench._Session()
+    session = pipe_speed._Session()
     with pytest.raises(ChildProcessError, match="bestmove"):
         session.seconds_to("bestmove", "quit")
     session.end()
@@ -26,7 +26,7 @@ def test_an_engine_that_ends_raises_an_error():
 
 def test_an_engine_that_has_ended_is_not_mistaken_for_a_reader_that_closed_its_pipe():
     """The command line ends quietly if its own reader has gone, which is another kind of broken pipe."""
-    session = bench._Session()
+    session = pipe_speed._Session()
     session._process.kill()
     session._process.wait()
     with pytest.raises(ChildProcessError, match="bestmove"):

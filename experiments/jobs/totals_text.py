@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from experiments.jobs.produce import Production
 from lite.amounts import amount
-from lite.records.file import Refusals
 
 
 def as_text(made: Production) -> str:
     """Return the totals of a folder for a reader."""
     totals = made.totals
-    shown = ("jobs", "bytes", "positions", *Refusals().figures())
+    shown = ("jobs", "bytes", "positions")
     lines = [
         f"{made.folder}: {amount(made.count('positions'), 'position')} of {amount(made.count('jobs'), 'job')}, "
         f"{amount(made.count('bytes'), 'byte')}"

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 
+from experiments.resnet.heads import HeadFigures, RareHead, judge_rare
 from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, load_resnet
-from lite.records.decode import Batch
+from lite.records.batch import Batch
 from lite.records.reader import Reader, first_positions
-from lite.training.metrics import Metrics, Report, log_losses, no_games, require_finite
-from lite.training.targets import drawn_games, sigmoid
+from lite.training.metrics import Metrics, Report, no_games, require_finite
+from lite.training.targets import drawn_games
 from lite.training.testing import NetworkTest
 from search.puct.planes import (
     NO_LABEL,
@@ -44,9 +45,6 @@ class Predictions:
     """Logits of auxiliary targets, (B, targets)."""
 
 
-_GROUP_EDGES = (0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99)
-"""Quantiles of the predicted rate that bound the groups of a calibration: rates of rare events crowd near zero."""
-
 Predictor = Callable[[Batch], Predictions]
 
 
@@ -75,19 +73,19 @@ def plane_tensors(
     return x1, x2
 
 
-def load_predictor(net: Path | str, precision: Precision = "float32") -> Predictor:
+def load_predictor(network_path: Path | str, precision: Precision = "float32") -> Predictor:
     """Return a function from batches to logits, for a trained network, its run's folder or an ONNX file."""
-    if Path(net).suffix == ".onnx":
+    if Path(network_path).suffix == ".onnx":
         from search.puct.onnx_network import OnnxNetwork
 
-        session = OnnxNetwork(Path(net))
+        session = OnnxNetwork(Path(network_path))
 
         def by_onnx(batch: Batch) -> Predictions:
             policy, win_rate, draw = session(*make_planes(batch.pieces, batch.hands, batch.in_check))
             return Predictions(policy, _logit(win_rate), None if draw is None else _logit(draw))
 
         return by_onnx
-    return module_predictor(load_resnet(net)[0], precision)
+    return module_predictor(load_resnet(network_path)[0], precision)
 
 
 def module_predictor(model: PolicyValueNetwork, precision: Precision = "float32") -> Predictor:
@@ -107,51 +105,6 @@ def module_predictor(model: PolicyValueNetwork, precision: Precision = "float32"
 def _logit(probability: np.ndarray) -> np.ndarray:
     inside = np.clip(probability.astype(np.float64), 1e-7, 1 - 1e-7)
     return np.asarray(np.log(inside / (1 - inside)), np.float32)
-
-
-def judge_rare(logits: np.ndarray, happened: np.ndarray) -> dict[str, Any]:
-    """Measure predictions of a rare event: logits float (B,) against `happened` bool (B,).
-
-    Always predicting "no" has a high accuracy, so `base_accuracy` stands beside it, and the Brier score and log loss of
-    always predicting the base rate. precision and recall use a threshold of one half. `precision_at_positives` is the
-    precision among the most likely positions, as many as there are positives. `calibration` compares predicted and
-    actual rates, from the least likely positions to the most likely hundredth.
-    """
-    logits = logits.astype(np.float64)
-    rate = sigmoid(logits)
-    base = float(happened.mean())
-    said = rate >= 0.5
-    hits = int((said & happened).sum())
-    positives = int(happened.sum())
-    order = np.argsort(-logits, kind="stable")
-    found = np.cumsum(happened[order])
-    entropy = -sum(p * np.log(p) for p in (base, 1 - base) if p > 0)
-    return {
-        "positions": len(logits),
-        "positives": positives,
-        "base_rate": base,
-        "accuracy": float((said == happened).mean()),
-        "base_accuracy": max(base, 1 - base),
-        "brier": float(((rate - happened) ** 2).mean()),
-        "base_brier": base * (1 - base),
-        "log_loss": float(log_losses(logits, happened.astype(np.float64)).mean()),
-        "base_log_loss": float(entropy),
-        "precision": hits / int(said.sum()) if said.any() else None,
-        "recall": hits / positives if positives else None,
-        "precision_at_positives": float(found[positives - 1]) / positives if positives else None,
-        "average_precision": float((found / np.arange(1, len(found) + 1))[happened[order]].mean())
-        if positives
-        else None,
-        "calibration": [
-            {
-                "positions": len(group),
-                "predicted": float(rate[group].mean()),
-                "actual": float(happened[group].mean()),
-            }
-            for group in np.split(order[::-1], (np.array(_GROUP_EDGES) * len(order)).astype(np.int64))
-            if len(group)
-        ],
-    }
 
 
 class PolicyMetrics:
@@ -183,48 +136,59 @@ class PolicyMetrics:
                 happened = (batch.kind_of_result & TARGET_BITS[name]) != 0
                 self._rare.setdefault(name, []).append((column[played], happened[played]))
 
-    def parts(self) -> dict[str, Any]:
-        """Return policy_accuracy and policy_loss, None without known moves, and figures of draw and auxiliary heads."""
-        figures: dict[str, Any] = {
-            "policy_accuracy": self._hits / self._known if self._known else None,
-            "policy_loss": self._policy_loss / self._known if self._known else None,
-        }
+    def heads(self) -> HeadFigures:
+        """Return the figures of policy, draw and auxiliary heads."""
+        rare: dict[str, RareHead] = {}
         for name, parts in self._rare.items():
             logits, happened = (np.concatenate(column) for column in zip(*parts, strict=True))
             if len(logits):  # positions without a game have no result
-                figures[name] = judge_rare(logits, happened)
-        return figures
+                rare[name] = judge_rare(logits, happened)
+        return HeadFigures(
+            self._hits / self._known if self._known else None,
+            self._policy_loss / self._known if self._known else None,
+            **rare,
+        )
 
     def value_report(self) -> Report:
         """Return the figures of the value head."""
         return self._value.report()
 
 
+@dataclass(frozen=True)
+class PolicyTest:
+    """The test of a policy-value network on held-out records."""
+
+    value: NetworkTest
+    """Test of the value head."""
+    heads: HeadFigures
+    """Figures of the other heads."""
+
+
 def judge_resnet(
-    net: str,
+    network_path: str,
     data: tuple[Path, ...],
     batch_size: int = 512,
     positions: int | None = None,
     precision: Precision = "float32",
-) -> NetworkTest:
+) -> PolicyTest:
     """Test a policy-value network on record files or their first `positions`.
 
     Raises OSError, or ValueError for files that cannot be used and for records without games.
     """
     auxiliary: tuple[str, ...] = ()
-    if Path(net).suffix != ".onnx":
-        auxiliary = load_resnet(net)[0].network_config.auxiliary
-    predictor = load_predictor(net, precision)
+    if Path(network_path).suffix != ".onnx":
+        auxiliary = load_resnet(network_path)[0].network_config.auxiliary
+    predictor = load_predictor(network_path, precision)
     metrics, done = PolicyMetrics(auxiliary), 0
     reader = Reader(data, batch_size, shuffle=False, mark_entered="entered" in auxiliary)
     for batch in first_positions(reader, positions):
         found = predictor(batch)
         for outputs in (found.policy, found.value, found.draw, found.auxiliary):
             if outputs is not None:
-                require_finite(net, outputs, done)
+                require_finite(network_path, outputs, done)
         metrics.add(found, batch)
         done += len(batch)
     report = metrics.value_report()
     if not report.positions:
         raise no_games(data)
-    return NetworkTest(net, tuple(map(str, data)), report, metrics.parts(), reader.refusals)
+    return PolicyTest(NetworkTest(network_path, tuple(map(str, data)), report, reader.refusals), metrics.heads())

@@ -8,7 +8,7 @@ from search.clock import Clocks
 from search.usi.alphabeta import OPTIONS as ENGINE_OPTIONS
 from search.usi.book_options import OPTIONS as BOOK_OPTIONS
 from search.usi.go import Go, parse_go
-from search.usi.options import SESSION_OPTIONS, OptionValues
+from search.usi.usi_options import SESSION_OPTIONS, OptionValues
 from tests.usi_session import InProcess
 
 OPTIONS = ENGINE_OPTIONS + SESSION_OPTIONS + BOOK_OPTIONS[1]

@@ -9,14 +9,14 @@ from experiments.network_kinds.kind import Kind, kind_of, network_file_of
 from search.puct.onnx_network import OnnxNetwork
 
 
-def network_bytes(net: str) -> bytes:
+def network_bytes(network_path: str) -> bytes:
     """Return a policy-value network as the content of an ONNX file. Raises OSError, or ValueError for another kind."""
-    kind = kind_of(net)
+    kind = kind_of(network_path)
     if kind is Kind.POLICY_VALUE_ONNX:
-        return Path(net).read_bytes()
+        return Path(network_path).read_bytes()
     if kind is not Kind.POLICY_VALUE:
         raise ValueError(
-            f"{net}: is {kind.value}, and PUCT needs a policy-value network; self-play by alpha-beta plays it"
+            f"{network_path}: is {kind.value}, and PUCT needs a policy-value network; self-play by alpha-beta plays it"
         )
     from experiments.resnet.network import load_resnet
     from experiments.resnet.onnx import CHECKED, export_resnet
@@ -24,7 +24,7 @@ def network_bytes(net: str) -> bytes:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "network.onnx"
-        export_resnet(load_resnet(network_file_of(net))[0], path, read_sample((), CHECKED))
+        export_resnet(load_resnet(network_file_of(network_path))[0], path, read_sample((), CHECKED))
         return path.read_bytes()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from liteshogi.commands.bench.evaluation import as_json, as_text
-from search.evaluation.bench import bench_evaluation, random_games, random_network, read_games
+from search.evaluation.evaluation_speed import bench_evaluation, random_games, random_network, read_games
 from search.evaluation.network_file import save_network
 
 

@@ -1,0 +1,42 @@
+"""The writer of the objects that commands print with `--json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+
+def json_text(
+    *results: Any, without: Container[str] = (), optional: Container[str] = (), readable: bool = False
+) -> str:
+    """Return one JSON object with the fields of dataclasses or the entries of mappings, one after another.
+
+    Dataclasses in them become objects, paths text, and enumerations their values. Two kinds of fields are left out of
+    dataclasses at any depth: those named in `without`, and those named in `optional` where they are None.
+    readable: characters outside ASCII are written as themselves.
+    """
+    found: dict[str, Any] = {}
+    for result in results:
+        found |= _plain(result, without, optional)
+    return json.dumps(found, ensure_ascii=not readable)
+
+
+def _plain(value: Any, without: Container[str], optional: Container[str]) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        named = ((field.name, getattr(value, field.name)) for field in fields(value))
+        return {
+            name: _plain(part, without, optional)
+            for name, part in named
+            if name not in without and not (part is None and name in optional)
+        }
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part, without, optional) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part, without, optional) for part in value]
+    if isinstance(value, Enum):
+        return value.value
+    return str(value) if isinstance(value, Path) else value
