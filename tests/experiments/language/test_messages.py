@@ -31,7 +31,7 @@ PLAYERS_FILES = [
             "search/mate/problems",
             "search/mate/summary",
             "search/mate/table",
-            "search/usi/options",
+            "search/usi/usi_options",
             "search/evaluation/network_file",
             "search/evaluation/nnue_file",
             "search/evaluation/nnue_identification",
