@@ -21,10 +21,10 @@ FIGURES = {"accuracy": ".2%", "log_loss": ".4f", "brier": ".4f", "calibration_er
 HEAD = (
     "run",
     "accuracy",
+    "held-out loss",
     "log loss",
     "Brier score",
     "calibration error",
-    "held-out loss",
     "held-out games",
     "kind",
     "steps",
@@ -62,7 +62,8 @@ def training_section(runs: Sequence[Run]) -> Section:
         figures = [""] * (1 + len(FIGURES))
         if tested:
             loss = _cell(tested[-1].loss, ".4f")
-            figures = [*(_cell(getattr(tested[-1].report, name), form) for name, form in FIGURES.items()), loss]
+            accuracy, *others = (_cell(getattr(tested[-1].report, name), form) for name, form in FIGURES.items())
+            figures = [accuracy, loss, *others]
             for one in tested[-1].report.calibration:
                 shown = {"predicted": one.predicted, "actual": one.actual, "positions": one.positions}
                 own.calibration.append({"run": run.name, **shown})
@@ -85,6 +86,10 @@ def training_section(runs: Sequence[Run]) -> Section:
     return Section("Training", about, charts, [Table(HEAD, table)], list(map(origin_of, runs)))
 
 
+def _cell(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
 def _held_out(run: Run) -> tuple[str, ...]:
     """Return the digests of a run's held-out records; empty without any."""
     return tuple(source.sha256 for source in run.record.sources if source.role == HELD_OUT)
@@ -101,10 +106,6 @@ def _names_of_sets(runs: Sequence[Run]) -> dict[tuple[str, ...], str]:
         digests: name if not digests or named.count(name) == 1 else f"{name} ({digests[0][:6]})"
         for digests, name in files.items()
     }
-
-
-def _cell(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
 
 
 def _drawn(rows: list[Row], title: str, x: str, y: str, dots: bool = True) -> list[Chart]:

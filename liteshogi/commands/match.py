@@ -27,6 +27,7 @@ from experiments.matches.pair_kif import write_pairs
 from experiments.network_kinds.player_command import as_player
 from liteshogi.commands.arguments import Json, Output, part
 from liteshogi.json_output import json_text
+from search.system.bounds import check_numbers
 from search.system.cores import usable_cores
 from search.system.options import OptionError
 
@@ -43,6 +44,7 @@ _IN_PROCESS = (
     "win_score",
     "played_out",
     "ray",
+    "neighbours",
 )
 """Options that have no effect through ShogiArena."""
 _BELONGS_TO = {"alpha": "sprt", "beta": "sprt"}
@@ -75,6 +77,9 @@ class Command:
     """More players, for a league."""
     gauntlet: bool = False
     """In a league, the first player plays each other one, and the others do not meet."""
+    neighbours: int = 0
+    """In a league, players meet only those at most so many places before or after them, as games of very unequal
+    players say little about their ratings; 0 means that all meet. In process."""
     games: int | None = None
     """Games to play, in a league per meeting; an even number plays every opening with both colours. By default 1,000,
     in a league 100, with --sprt as many as the test takes (100,000 at most), and 20 through ShogiArena."""
@@ -103,7 +108,7 @@ class Command:
     process."""
     first_option: tuple[str, ...] = ()
     """NAME=VALUE options of the first player; in process USI_Hash, EvalFile, FV_SCALE, Draw_Value_Black and _White,
-    the search's parameters, and steps to leave out, as in skip_null_move=true."""
+    Level, the search's parameters, and steps to leave out, as in skip_null_move=true."""
     second_option: tuple[str, ...] = ()
     """NAME=VALUE options of the second player."""
     sprt: tuple[float, float] | None = None
@@ -126,7 +131,7 @@ class Command:
     played_out: float = 0.05
     """Share of the games that --win-score would end that are played to their end, to measure how often it is wrong."""
     seed: int = 1
-    """Seed of the order of the openings and of the random moves."""
+    """Seed of the order of the openings, of the random moves, and of the moves that levels draw."""
     kif: bool = False
     """Write games in process as KIF too, into kif/ of the run; games through ShogiArena are always written."""
     output: Output = NAMED_AFTER_PLAYERS
@@ -163,8 +168,9 @@ class Command:
             raise OptionError(words, clock, "nodes", "depth")
         self.refuse_unfit(len(players), counted)
         if len(players) > 2:
-            league = play_league(self.counted_games() if counted else self.usi_games(), players, self.gauntlet)
-            names, pairings = unique_names(players), meetings_of(len(players), self.gauntlet)
+            rules = self.counted_games() if counted else self.usi_games()
+            league = play_league(rules, players, self.gauntlet, self.neighbours)
+            names, pairings = unique_names(players), meetings_of(len(players), self.gauntlet, self.neighbours)
             if counted and self.kif:
                 write_pairs(self.output, lambda pair: _named(names, pairings[pair % len(pairings)]))
             return league, league_as_text(league)
@@ -193,8 +199,12 @@ class Command:
                 raise OptionError(words, name, "nodes", "depth")
             if (other := _BELONGS_TO.get(name)) and not getattr(self, other):
                 raise OptionError(f"`{name}`: requires `{other}`", name, other)
-        if players == 2 and self.gauntlet:
-            raise OptionError("`gauntlet`: is for more than two players", "gauntlet")
+        for name in ("gauntlet", "neighbours"):
+            if players == 2 and getattr(self, name):
+                raise OptionError(f"`{name}`: is for more than two players", name)
+        check_numbers(self, "neighbours", least=0)
+        if self.gauntlet and self.neighbours:
+            raise OptionError("`neighbours`: has no effect on a `gauntlet`; leave it out", "neighbours", "gauntlet")
 
     def counted_games(self) -> CountedGames:
         """Return the options of a league in process."""

@@ -28,6 +28,7 @@ PLAYERS_FILES = [
             "search/system/folder_lock",
             "search/rules/sfen",
             "search/rules/play",
+            "search/levels",
             "search/mate/problems",
             "search/mate/summary",
             "search/mate/table",
