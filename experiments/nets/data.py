@@ -18,7 +18,8 @@ import numpy as np
 
 from experiments.factory.cut import check_formats, cut_evenly
 from experiments.factory.expand import ExpandTask, Mixture
-from experiments.factory.expansion import Expansion, Labelling, Relabelling, UnmetPositions, expand, relabel
+from experiments.factory.expansion import Expansion, Relabelling, UnmetPositions, expand, relabel
+from experiments.factory.labelling import Labelling
 from experiments.factory.seen import Seen
 from experiments.factory.sources import Sources
 from experiments.jobs.produce import produce
