@@ -103,7 +103,7 @@ def _stack_ranges(inputs: np.ndarray, stack: np.ndarray, count: int, margin: flo
 
 @dataclass(frozen=True, eq=False)
 class _Inputs:
-    """What a layer reads, in integers."""
+    """The inputs of a layer, in integers."""
 
     units: np.ndarray
     """Units of the inputs, f8 [in], or [stacks, in]."""
@@ -236,12 +236,12 @@ def _quantise_at(
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """What a sample shows of a network's activations."""
+    """Ranges of a network's activations on a sample."""
 
     lane_range: np.ndarray
     """f8 [N]: float value of activation 127 of each lane."""
     ranges: list[np.ndarray]
-    """Of each hidden layer f8 [out], or [stacks, out]."""
+    """Ranges of each hidden layer, f8 [out] or [stacks, out]."""
     products: np.ndarray
     """Share of the first layer's inputs that are above 0, f8 [in]."""
     hidden_above: np.ndarray

@@ -1,4 +1,4 @@
-"""The clocks of a game on a server, and what an engine is told of them."""
+"""The clocks of a game on a server, and the times that an engine receives."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Relabelling:
 
     def deciding(self) -> Mapping[str, object]:
         """Return the options that decide the made positions, by the names of their fields."""
-        return self.labels.deciding() | {"seed": self.seed}
+        return {**self.labels.deciding(), "seed": self.seed}
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from experiments.factory.selfplay import check_share
 from experiments.labels.averaged_labels import AveragedLabels
@@ -93,7 +93,7 @@ class Labelling:
         if value != getattr(Labelling, name):
             raise OptionError(f"`{name}` {value}: has no effect with {where}", name, "label")
 
-    def deciding(self) -> dict[str, Any]:
+    def deciding(self) -> Mapping[str, object]:
         """Return the options that decide labels, by the names of their fields.
 
         Networks are kept by their digests. Batch size and device change a label by rounding only.

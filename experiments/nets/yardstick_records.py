@@ -38,8 +38,8 @@ class Yardstick:
     """Number of positions, about; the standard error of d1-RMSE of 20,000 is about 0.0012. Results need ten times as
     many, from far more games than there are positions per game: positions of one game are alike."""
     truth: Truth = "searches"
-    """What networks are measured against. searches: the scores of long searches. results: the results of the recorded
-    games, without any search."""
+    """Reference that networks are measured against. searches: the scores of long searches. results: the results of the
+    recorded games, without any search."""
     net: str = "default"
     """The network that searches: a file, or `default`."""
     second_net: str = ""
@@ -64,7 +64,7 @@ class YardstickReport:
     nodes: int
     """Nodes of each search; 0 for results."""
     truth: Truth = "searches"
-    """What networks are measured against on it."""
+    """Reference that networks are measured against on it."""
 
 
 def make_yardstick(options: Yardstick) -> YardstickReport:

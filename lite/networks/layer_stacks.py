@@ -192,7 +192,7 @@ class LayerStacks(nn.Module):
             into[1] *= 1 + hidden_squares
         out[0] += shortcut
         self.shared = nn.ModuleList(nn.Linear(*sizes) for sizes in zip(into, out, strict=True))
-        """What the stacks have in common, or all if there is only one."""
+        """The part that all stacks share, or everything if there is only one."""
         own = self.count if self.count > 1 else 0
         shapes = list(zip(out, into, strict=True))
         self.own_weight = nn.ParameterList(nn.Parameter(torch.zeros(own, *shape)) for shape in shapes)

@@ -204,7 +204,7 @@ class Reader:
     def begin_numbers(self, number: int) -> None:
         """Take the number of the first numbered line: moves after a diagram may go on from the number given there.
 
-        The number then also tells who moves first, if the diagram does not."""
+        The number then also decides which side moves first, if the diagram does not."""
         builder = self.start()
         if builder.moves or not self.plies_before or number != self.plies_before + 1:
             return

@@ -64,7 +64,7 @@ class Report(Summary):
     """All figures of a value network on held-out positions of games."""
 
     games: int | None
-    """Number of games that the positions come from; None where the records do not tell games apart."""
+    """Number of games that the positions come from; None where the records do not separate games."""
     accuracy_error: float | None
     """Standard error of `accuracy`, with the positions of a game taken as one observation; None without games."""
     draws: int
@@ -143,7 +143,7 @@ def games_of(ply: np.ndarray, black_result: np.ndarray) -> np.ndarray | None:
     """Return the number of each position's game i8 (B,), from 0, of positions in the order of their files.
 
     A game begins where the ply does not rise or the result changes. None where a ply is unknown (-1): then records do
-    not tell games apart. Positions in random order make many small games, which are as independent as they look.
+    not separate games. Positions in random order make many small games, which are as independent as they look.
     """
     if not len(ply) or (ply < 0).any():
         return None

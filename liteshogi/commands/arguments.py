@@ -15,7 +15,7 @@ Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
 Overwrite = Annotated[bool, tyro.conf.arg(help="Replace existing output.")]
 Json = Annotated[bool, tyro.conf.arg(help="Print one JSON object and nothing else to standard output.")]
 OrSample = tyro.conf.arg(help_behavior_hint="(default: a packaged sample)")
-"""Hint for options whose default is a packaged file: its path on this machine would tell the reader nothing."""
+"""Hint for options whose default is a packaged file: its path on this machine is of no use to the reader."""
 
 Options = TypeVar("Options")
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tyro
@@ -15,6 +14,7 @@ from experiments.csa.results import ServerReport
 from experiments.network_kinds.player_command import as_player
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Output, part
+from liteshogi.json_output import json_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class Command(ServerPlay):
         played = replace(part(ServerPlay, self), engine=engine, option=(*options, *self.option))
         played.check()
         report = play_on_server(played, find_password(self.password_file))
-        print(json.dumps(asdict(report) | {"folder": str(report.folder)}) if self.json else as_text(report))
+        print(json_text(report) if self.json else as_text(report))
 
 
 def as_text(report: ServerReport) -> str:
