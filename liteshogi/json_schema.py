@@ -55,6 +55,7 @@ _D1 = {
     "result_refused": "Number of refused records by reason of a yardstick with results.",
 }
 _PRODUCTION = ("experiments.jobs.produce:Production",)
+_TRAINED = ("lite", "untied", "dense", "half_kp", "k_p", "sfnn", "resnet")
 _TRAINING = Printed(
     ("lite.training.run:Outcome",),
     without=("tested",),
@@ -70,6 +71,7 @@ PRINTED: dict[str, Printed] = {
         ),
         omits_unknown=True,
     ),
+    "floodgate": Printed(("experiments.csa.results:ServerReport",)),
     "warmup": Printed(("liteshogi.commands.warmup:Compiled",)),
     "mate": Printed(("liteshogi.commands.mate:Solved",)),
     "eval": Printed(
@@ -82,7 +84,7 @@ PRINTED: dict[str, Printed] = {
     "selfplay puct": Printed(_PRODUCTION, without=("totals", "refusals"), adds=_TOTALS),
     "expand": Printed(_PRODUCTION, without=("totals", "refusals"), adds=_TOTALS),
     "relabel": Printed(_PRODUCTION, without=("totals", "refusals"), adds=_TOTALS),
-    **dict.fromkeys((f"train {kind}" for kind in ("lite", "untied", "dense", "half_kp", "k_p", "resnet")), _TRAINING),
+    **dict.fromkeys((f"train {kind}" for kind in _TRAINED), _TRAINING),
     "loop": Printed(("liteshogi.commands.loop:PrintedLoop",), omits_unknown=True),
     "fold": Printed(("export.fold:FoldReport",)),
     "export": Printed(

@@ -100,6 +100,14 @@ def test_a_killed_league_goes_on_without_repeats(league, tmp_path):
     assert again | {"folder": ""} == report | {"folder": ""}
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_league_on_a_cluster_is_that_of_threads(league, cluster, tmp_path):
+    arguments, report, _ = league
+    there = command(*arguments, "--ray", cluster.address, "-o", str(tmp_path)).play()[0]
+    assert there | {"folder": ""} == report | {"folder": ""}
+
+
 def test_another_league_is_not_gone_on_with(league, monkeypatch):
     arguments, _, folder = league
     players = [parse_participant(text) for text in (arguments[0], "default", "wide$x_$=default razor_margin=399")]
@@ -162,6 +170,12 @@ def test_a_gauntlet_is_the_first_against_all_others():
     assert meetings_of(3, gauntlet=False) == [(0, 1), (0, 2), (1, 2)]
 
 
+def test_neighbours_are_so_many_places_apart():
+    assert meetings_of(4, False, neighbours=1) == [(0, 1), (1, 2), (2, 3)]
+    assert meetings_of(4, False, neighbours=2) == [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]
+    assert meetings_of(4, False, neighbours=3) == meetings_of(4, False)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -170,6 +184,9 @@ def test_a_gauntlet_is_the_first_against_all_others():
         (("default", "a=default razor=3", "b=default"), "razor=3: a player in this process has no such option"),
         (("default", "missing.bin", "b=default"), "missing.bin: there is no such network"),
         (("default", "a=default", "--gauntlet"), "`gauntlet`: is for more than two players"),
+        (("default", "a=default", "--neighbours", "1"), "`neighbours`: is for more than two players"),
+        (("default", "a=default", "b=default", "--neighbours", "-1"), "`neighbours` -1: must be"),
+        (("default", "a=default", "b=default", "--gauntlet", "--neighbours", "1"), "`neighbours`: has no effect"),
     ],
 )
 def test_what_makes_no_league_is_said_before_a_folder_is_made(arguments, words, tmp_path):
