@@ -11,12 +11,14 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from random import Random
 from typing import overload
 
 import numpy as np
 
 from search.clock import Budget, SearchClock
+from search.levels import FULL, Level, level_named
 from search.rules.declaration import RULE_27, TRY_RULE, can_declare, try_move
 from search.rules.movegen import QUIET, TACTICAL, list_moves
 from search.rules.play import set_game, split_moves
@@ -108,7 +110,10 @@ class Limits:
     """The only root moves to consider (USI). Illegal ones are ignored; empty means all."""
     analysis: bool = False
     """Whether a repeated position of the game counts as a draw only at its fourth occurrence, as the rule says. In play
-    the second occurrence already counts, because the side that is losing seeks it and the other avoids it."""
+    the second occurrence already counts, because the side that is losing seeks it and the other avoids it. An analysis
+    has the engine's full strength, whatever its level."""
+    one_thread: bool = False
+    """Whether a single thread searches, so that equal searches return equal results."""
 
     def __post_init__(self) -> None:
         for name, number in (("nodes", self.nodes), ("depth", self.depth)):
@@ -136,6 +141,10 @@ class Engine(ABC):
         self.rules = Rules()
         self.multipv = 1
         """Number of lines to find, where there are so many moves."""
+        self.level: Level | None = None
+        """Strength of play; None means full strength. A level returns a single line, the one of its move."""
+        self.random = Random()
+        """Source of the moves that a level draws."""
         self.clock = SearchClock(self.stop, needs_timer=not self.reads_clock)
         self._stopped = threading.Event()
         self._searching = threading.Lock()
@@ -168,6 +177,14 @@ class Engine(ABC):
         pos, game = new_position(), (start, (*first, *moves))
         set_game(pos, *game, LONGEST_GAME)
         self.position, self.game = pos, game
+
+    def set_level(self, name: str = FULL, seed: int | None = None) -> None:
+        """Play at a level, `level1` (the weakest) to `level8`, or at `full` strength; see `search.levels`.
+
+        Equal seeds draw equal moves in equal games; None means other moves each time. The levels' ratings are measured
+        with the alpha-beta engine and its default network. Raises OptionError for an unknown name.
+        """
+        self.level, self.random = level_named(name), Random(seed)
 
     @overload
     def analyse(
@@ -278,12 +295,29 @@ class Engine(ABC):
             decided = self.decided(limits)
             if decided is None:
                 with ended_by_interrupt(self.stop):
-                    return self._find_lines(limits, on_info, on_progress)
+                    if self.level is None or limits.analysis:
+                        return self._find_lines(limits, on_info, on_progress)
+                    decided = self._find_move(self.level, limits)
             if on_info is not None:
                 on_info(decided)
             return [decided]
         finally:
             self.limit(None)
+
+    def _find_move(self, level: Level, limits: Limits) -> Analysis:
+        """Search as a level does and draw its move, which is held until the budget's minimum has passed."""
+        nodes = min(filter(None, (limits.nodes, level.nodes)), default=None)
+        depth = min(filter(None, (limits.depth, level.depth)), default=None)
+        wanted, self.multipv = self.multipv, level.lines
+        try:
+            lines = self._find_lines(replace(limits, nodes=nodes, depth=depth, one_thread=True), None, None)
+        finally:
+            self.multipv = wanted
+        budget, elapsed = self.clock.read()
+        if budget is not None and elapsed < budget.minimum:
+            self._stopped.wait((budget.minimum - elapsed) / 1000)
+        drawn = level.draw([line.score for line in lines], self.random)
+        return replace(lines[drawn], rank=1)
 
     def decided(self, limits: Limits) -> Analysis | None:
         """Return the answer where the rules decide it: a declaration (unless certain moves are asked for) or no legal

@@ -29,6 +29,7 @@ from search.alphabeta.single_search import share_search
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.network import EvalNetwork
+from search.levels import Level
 from search.primitives.random import first_state
 from search.rules.declaration import NO_RULE, RULE_27, RULE_27_HANDICAP
 from search.rules.huffman import HCP, encode
@@ -64,6 +65,8 @@ class Player:
     """Size of the transposition table, megabytes."""
     draw_rates: tuple[float, float] = (0.5, 0.5)
     """Value of a draw (0 to 1) as black and as white; one half in games against itself."""
+    level: Level | None = None
+    """Level below full strength, which `experiments.games.level_duel` plays; None means full strength."""
 
 
 @dataclass(frozen=True)
@@ -316,6 +319,8 @@ def _weigh_draws(seat: SearchThread, player: Player, colour: int) -> None:
 def _seat(player: Player) -> SearchThread:
     if not player.nodes and not player.depth:
         raise ValueError("a player needs a limit of nodes or depth per move")
+    if player.level is not None:
+        raise ValueError(f"{player.level.name}: compiled games have no levels")
     thread = share_search(SearchThread(player.network, TranspositionTable(player.hash_mb)))
     thread.record["steps"], thread.record["numbers"] = player.steps, make_numbers(player.parameters)
     return thread

@@ -23,9 +23,14 @@ from lite.datasets.plan import plan_run
 VERB = "league"
 
 
-def meetings_of(players: int, gauntlet: bool) -> list[tuple[int, int]]:
-    """Return the numbers of the two players of each meeting: every two, or the first against all others."""
-    return [pair for pair in combinations(range(players), 2) if not gauntlet or pair[0] == 0]
+def meetings_of(players: int, gauntlet: bool, neighbours: int = 0) -> list[tuple[int, int]]:
+    """Return the numbers of the two players of each meeting: every two, or the first against all others.
+
+    With `neighbours`, players meet only if their numbers differ by at most so much.
+    """
+    pairs = combinations(range(players), 2)
+    within = neighbours or players
+    return [(first, second) for first, second in pairs if second - first <= within and (not gauntlet or first == 0)]
 
 
 @dataclass(frozen=True)
@@ -104,20 +109,21 @@ class Crosstable:
 
 
 def play_counted_league(
-    rules: CountedGames, participants: Sequence[Participant], names: Sequence[str], gauntlet: bool
+    rules: CountedGames, participants: Sequence[Participant], names: Sequence[str], gauntlet: bool, neighbours: int = 0
 ) -> list[Meeting]:
     """Play the remaining games of a league; returns all meetings. Raises as `produce` does."""
     rules.check()
     players = [_read(one, rules) for one in participants]
     lines = rules.lines()
-    meetings = meetings_of(len(players), gauntlet)
+    meetings = meetings_of(len(players), gauntlet, neighbours)
     task = LeagueTask(tuple(rules.task(players[first], players[second], lines) for first, second in meetings))
     rounds = rules.games // 2
+    pairing = {"gauntlet": gauntlet} | ({"neighbours": neighbours} if neighbours else {})
     table = Crosstable(names, meetings, rounds)
     jobs = ((number, number) for number in range(rounds * len(meetings)))
     plan = plan_run(
         VERB,
-        rules.deciding(lines, {"players": [one.chosen for one in players], "gauntlet": gauntlet}),
+        rules.deciding(lines, {"players": [one.deciding for one in players], **pairing}),
         goal={"games": rules.games, "players": list(names)},
         nets={f"player {number}": one.net for number, one in enumerate(players, 1)},
         conditions=players[0].conditions,

@@ -29,16 +29,17 @@ class LeagueReport(Standings):
 
 
 def play_league(
-    rules: CountedGames | UsiGames, participants: Sequence[Participant], gauntlet: bool = False
+    rules: CountedGames | UsiGames, participants: Sequence[Participant], gauntlet: bool = False, neighbours: int = 0
 ) -> LeagueReport:
     """Play the remaining games of a league: every two players, or with `gauntlet` the first against all others.
 
-    Raises OSError or ValueError, and KeyboardInterrupt if it was stopped: the same call resumes.
+    With `neighbours`, which is for games in process, players meet if they are at most so many places apart. Raises
+    OSError or ValueError, and KeyboardInterrupt if it was stopped: the same call resumes.
     """
     names = unique_names(participants)
     remarks: list[str] = []
     if isinstance(rules, CountedGames):
-        meetings = play_counted_league(rules, participants, names, gauntlet)
+        meetings = play_counted_league(rules, participants, names, gauntlet, neighbours)
     else:
         meetings, remarks = _play_through_arena(rules, participants, names, gauntlet)
     found = standings(names, meetings)

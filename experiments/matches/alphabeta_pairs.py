@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from experiments.games.level_duel import LevelDuel
 from experiments.games.player import Cancelled, Duel, Player
 from experiments.jobs.protocol import Product, Stopped
 from experiments.labels.study import SEARCH, Studio
@@ -25,11 +26,13 @@ class PairWorker:
 
     def __init__(self, task: PairSettings, first: Player, second: Player) -> None:
         self._task = task
-        self._duel = Duel(first, second, task.ending)
+        has_level = first.level is not None or second.level is not None
+        self._duel: Duel | LevelDuel = (LevelDuel if has_level else Duel)(first, second, task.ending)
         self._studio = Studio(first.network, 1)
         self._position = new_position()
         # Compile now: the time of a pair, from which nodes per second are computed, must not include it.
-        Duel(replace(first, nodes=1, depth=0), replace(second, nodes=1, depth=0), plies=1).play("startpos")
+        full = replace(first, nodes=1, depth=0, level=None), replace(second, nodes=1, depth=0, level=None)
+        Duel(*full, plies=1).play("startpos")
         if task.random_plies[1]:
             self._is_balanced("startpos")
 
@@ -49,7 +52,8 @@ class PairWorker:
             for colour in COLOURS:
                 self._duel.forget()
                 out = bool(random.random() < task.played_out)
-                games.append(self._duel.play(opening, colour, play_out=out))
+                seed = int(np.random.default_rng((task.seed, number, colour + 1)).integers(1 << 31))
+                games.append(self._duel.play(opening, colour, seed, out))
         except (Cancelled, StudyStopped):
             raise Stopped from None
         return pair_product(games, begun)

@@ -63,7 +63,7 @@ class CountedGames:
     ray: str | None = None
     """Address of a Ray cluster whose CPUs play instead, or `auto`. Its machines need LiteShogi installed."""
     seed: int = 1
-    """Seed of the order of the openings and of the random moves."""
+    """Seed of the order of the openings, of the random moves, and of the moves that levels draw."""
     output: Path = Path("runs/match")
     """Folder of the run; the same command resumes an interrupted run."""
 

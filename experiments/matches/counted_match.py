@@ -107,7 +107,7 @@ def _names(match: CountedMatch, first: NamedPlayer, second: NamedPlayer) -> dict
 
 def _plan(match: CountedMatch, first: NamedPlayer, second: NamedPlayer, lines: tuple[str, ...]) -> RunPlan:
     limits = dict(zip(("second_nodes", "second_depth"), match.limits()[1], strict=True))
-    players = {**limits, "first_option": first.chosen, "second_option": second.chosen}
+    players = {**limits, "first_option": first.deciding, "second_option": second.deciding}
     test = None if match.sprt is None else asdict(match.sprt)
     return plan_run(
         VERB,

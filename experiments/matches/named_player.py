@@ -17,11 +17,12 @@ from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, SHORT, STEPS
 from search.evaluation.network_file import load_network
 from search.evaluation.nnue_file import is_nnue
 from search.evaluation.shipped import network_file
+from search.levels import FULL, NAMES, level_named
 from search.system.bounds import MOST_MEGABYTES
 from search.system.options import OptionError
 from search.system.paths import PathLike
 from search.usi.alphabeta import DEFAULT_FV_SCALE, NO_ARCHITECTURE
-from search.usi.usi_options import Check, FileName, Option, OptionValues, Spin
+from search.usi.usi_options import Check, Combo, FileName, Option, OptionValues, Spin
 
 NETWORKS = (".safetensors", ".bin", ".onnx")
 HASH_MB = 16
@@ -35,6 +36,7 @@ OPTIONS: tuple[Option, ...] = (
     FileName("EvalArchitecture", NO_ARCHITECTURE, "string"),
     Spin("Draw_Value_Black", 500, 0, 1000),
     Spin("Draw_Value_White", 500, 0, 1000),
+    Combo("Level", FULL, NAMES),
     *_PARAMETERS,
     *_STEPS,
 )
@@ -52,10 +54,19 @@ class NamedPlayer:
 
     @property
     def by_alphabeta(self) -> Player:
-        """The player of the alpha-beta search. Raises ValueError for a network that PUCT plays."""
+        """The player of the alpha-beta search at full strength. Raises ValueError for a network that PUCT plays, and
+        for a level."""
         if isinstance(self.player, PuctPlayer):
             raise ValueError(f"{self.net}: is played by PUCT; give a network that alpha-beta plays")
+        if self.player.level is not None:
+            raise ValueError(f"Level={self.player.level.name}: only matches and leagues play levels; leave it out")
         return self.player
+
+    @property
+    def deciding(self) -> dict[str, str]:
+        """The options that decide which games are played; a level is given by its numbers."""
+        level = None if isinstance(self.player, PuctPlayer) else self.player.level
+        return self.chosen if level is None else self.chosen | {"Level": level.rule}
 
     @property
     def conditions(self) -> Mapping[str, object]:
@@ -125,6 +136,7 @@ def read_player(command: PathLike, options: Sequence[str], nodes: int, depth: in
         EVERY_STEP & ~skipped,
         values.number("USI_Hash"),
         (values.number("Draw_Value_Black") / 1000, values.number("Draw_Value_White") / 1000),
+        level_named(values.text("Level")),
     )
     chosen = {
         option.name: values.text(option.name)

@@ -37,7 +37,8 @@ def league_section(runs: Sequence[Run]) -> Section:
 def read_standings(run: Run) -> Standings:
     """Return the standings of a league by its results so far."""
     names = [str(name) for name in run.record.goal["players"]]
-    pairings = meetings_of(len(names), bool(run.record.options["gauntlet"]))
+    options = run.record.options
+    pairings = meetings_of(len(names), bool(options["gauntlet"]), int(options.get("neighbours", 0)))
     return standings(names, _meetings(run, names, pairings))
 
 

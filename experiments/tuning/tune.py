@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.drawing.pictures import draw_tuning
-from experiments.games.player import Player
+from experiments.games.player import Duel, Player
 from experiments.jobs.ledger import Counts
 from experiments.jobs.produce import produce
 from experiments.jobs.protocol import Product
@@ -87,6 +87,7 @@ class TuningWorker(PairWorker):
 
     def run(self, trial: Trial) -> Product:  # type: ignore[override]  # a pair and how it is played
         """Return both games as hcpe3. Raises Stopped."""
+        assert isinstance(self._duel, Duel)  # the player has no level
         self._duel.set_parameters(trial.first, trial.second)
         return super().run(trial.number)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import tyro
@@ -25,6 +27,7 @@ from experiments.matches.pair_kif import write_pairs
 from experiments.network_kinds.player_command import as_player
 from liteshogi.commands.arguments import Json, Output, part
 from liteshogi.json_output import json_text
+from search.system.bounds import check_numbers
 from search.system.cores import usable_cores
 from search.system.options import OptionError
 
@@ -41,11 +44,15 @@ _IN_PROCESS = (
     "win_score",
     "played_out",
     "ray",
+    "neighbours",
 )
 """Options that have no effect through ShogiArena."""
 _BELONGS_TO = {"alpha": "sprt", "beta": "sprt"}
 """Options that have no effect without another one."""
 _CLOCKS = ("byoyomi", "time", "increment")
+NAMED_AFTER_PLAYERS = Path("runs/match-PLAYERS")
+"""Stands for the folder that `folder_of` names."""
+_MOST_NAMED, _LONGEST_NAME = 4, 40
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,9 @@ class Command:
     """More players, for a league."""
     gauntlet: bool = False
     """In a league, the first player plays each other one, and the others do not meet."""
+    neighbours: int = 0
+    """In a league, players meet only those at most so many places before or after them, as games of very unequal
+    players say little about their ratings; 0 means that all meet. In process."""
     games: int | None = None
     """Games to play, in a league per meeting; an even number plays every opening with both colours. By default 1,000,
     in a league 100, with --sprt as many as the test takes (100,000 at most), and 20 through ShogiArena."""
@@ -98,7 +108,7 @@ class Command:
     process."""
     first_option: tuple[str, ...] = ()
     """NAME=VALUE options of the first player; in process USI_Hash, EvalFile, FV_SCALE, Draw_Value_Black and _White,
-    the search's parameters, and steps to leave out, as in skip_null_move=true."""
+    Level, the search's parameters, and steps to leave out, as in skip_null_move=true."""
     second_option: tuple[str, ...] = ()
     """NAME=VALUE options of the second player."""
     sprt: tuple[float, float] | None = None
@@ -121,16 +131,21 @@ class Command:
     played_out: float = 0.05
     """Share of the games that --win-score would end that are played to their end, to measure how often it is wrong."""
     seed: int = 1
-    """Seed of the order of the openings and of the random moves."""
+    """Seed of the order of the openings, of the random moves, and of the moves that levels draw."""
     kif: bool = False
     """Write games in process as KIF too, into kif/ of the run; games through ShogiArena are always written."""
-    output: Output = Path("runs/match")
+    output: Output = NAMED_AFTER_PLAYERS
     """Folder of the run, with the games as hcpe3 or, through ShogiArena, as KIF in kif/, and the picture of a
-    league."""
+    league. By default it is named after the players."""
     language: Language = "auto"
     """Language of results, progress and errors: ja, en, or auto. auto is Japanese if the system's locale is
     Japanese."""
     json: Json = False
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """Return all players as they were given."""
+        return self.first, self.second, *self.others
 
     @property
     def words(self) -> Words:
@@ -138,20 +153,24 @@ class Command:
         return words_for(self.language)
 
     def run(self) -> None:
-        report, text = self.play()
+        command = self
+        if self.output == NAMED_AFTER_PLAYERS:
+            command = replace(self, output=folder_of([parse_participant(text) for text in self.players]))
+        report, text = command.play()
         print(as_json(report) if self.json else shown(text))
 
     def play(self) -> tuple[MatchReport | EngineMatchReport | LeagueReport, str]:
         """Play all games; returns (report, text). Raises OptionError for options that do not fit."""
-        players = [parse_participant(text) for text in (self.first, self.second, *self.others)]
+        players = [parse_participant(text) for text in self.players]
         counted = bool(self.nodes or self.depth) and all(plays_in_process(one.command) for one in players)
         if (self.nodes or self.depth) and (clock := next((name for name in _CLOCKS if getattr(self, name)), None)):
             words = f"`{clock}`: a match with `nodes` or `depth` has no clock; leave out one of them"
             raise OptionError(words, clock, "nodes", "depth")
         self.refuse_unfit(len(players), counted)
         if len(players) > 2:
-            league = play_league(self.counted_games() if counted else self.usi_games(), players, self.gauntlet)
-            names, pairings = unique_names(players), meetings_of(len(players), self.gauntlet)
+            rules = self.counted_games() if counted else self.usi_games()
+            league = play_league(rules, players, self.gauntlet, self.neighbours)
+            names, pairings = unique_names(players), meetings_of(len(players), self.gauntlet, self.neighbours)
             if counted and self.kif:
                 write_pairs(self.output, lambda pair: _named(names, pairings[pair % len(pairings)]))
             return league, league_as_text(league)
@@ -180,8 +199,12 @@ class Command:
                 raise OptionError(words, name, "nodes", "depth")
             if (other := _BELONGS_TO.get(name)) and not getattr(self, other):
                 raise OptionError(f"`{name}`: requires `{other}`", name, other)
-        if players == 2 and self.gauntlet:
-            raise OptionError("`gauntlet`: is for more than two players", "gauntlet")
+        for name in ("gauntlet", "neighbours"):
+            if players == 2 and getattr(self, name):
+                raise OptionError(f"`{name}`: is for more than two players", name)
+        check_numbers(self, "neighbours", least=0)
+        if self.gauntlet and self.neighbours:
+            raise OptionError("`neighbours`: has no effect on a `gauntlet`; leave it out", "neighbours", "gauntlet")
 
     def counted_games(self) -> CountedGames:
         """Return the options of a league in process."""
@@ -232,6 +255,13 @@ class Command:
 
     def _parallel(self, default: int | None) -> int:
         return (default or 1) if self.parallel is None else self.parallel
+
+
+def folder_of(players: Sequence[Participant]) -> Path:
+    """Return the default folder of a match, which is named after its players, so that other players have another."""
+    names = [re.sub(r"[^\w.+=-]+", "_", one.name).strip("_")[:_LONGEST_NAME] for one in players]
+    more = [f"and-{len(names) - _MOST_NAMED}-more"] if len(names) > _MOST_NAMED else []
+    return NAMED_AFTER_PLAYERS.with_name("-".join(["match", *names[:_MOST_NAMED], *more]))
 
 
 def _named(names: list[str], pairing: tuple[int, int]) -> tuple[str, str]:

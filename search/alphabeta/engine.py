@@ -146,7 +146,8 @@ class AlphaBetaEngine(Engine):
             thread.record["depth"] = number % 2  # threads begin at different depths
         if self._stopped.is_set():
             self.stop()
-        helpers = [started(threading.Thread(target=_call_of(thread, MAX_PLY - 1))) for thread in self._threads[1:]]
+        others = [] if limits.one_thread else self._threads[1:]
+        helpers = [started(threading.Thread(target=_call_of(thread, MAX_PLY - 1))) for thread in others]
         self._took_long = False
         reporter = _ProgressReporter(on_progress and (lambda: on_progress(self._progress(begun))), begun)
         try:
@@ -172,7 +173,8 @@ class AlphaBetaEngine(Engine):
         record[LOW_PLY_HISTORY] = HISTORIES[LOW_PLY_HISTORY]
         record["steps"], record["numbers"] = self.steps, self.numbers
         record["nodes"] = 0
-        record["node_limit"] = 0 if limits.nodes is None else max(1, limits.nodes // len(self._threads))
+        sharing = 1 if limits.one_thread else len(self._threads)
+        record["node_limit"] = 0 if limits.nodes is None else max(1, limits.nodes // sharing)
         record["analysis"] = limits.analysis
         record["root_moves"][: len(roots)] = roots
         record["root_count"] = len(roots)

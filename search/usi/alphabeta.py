@@ -6,10 +6,11 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
+from search.levels import FULL, NAMES
 from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
 from search.system.options import OptionError
 from search.usi.adapter import Adapter, Refusal, Say
-from search.usi.usi_options import FileName, Option, OptionValues, Spin
+from search.usi.usi_options import HIGHEST, Combo, FileName, Option, OptionValues, Spin
 
 if TYPE_CHECKING:
     from search.alphabeta.engine import AlphaBetaEngine
@@ -27,13 +28,13 @@ OPTIONS: tuple[Option, ...] = (
     FileName("EvalFile", "default"),
     Spin("FV_SCALE", DEFAULT_FV_SCALE, 1, 128),
     FileName("EvalArchitecture", NO_ARCHITECTURE, "string"),
+    Combo("Level", FULL, NAMES),
+    Spin("LevelSeed", 0, 0, HIGHEST),  # 0: other moves at each start
 )
 
 
 def tunable_options() -> tuple[Option, ...]:
-    """The search's parameters as options, declared if LITESHOGI_TUNE is set in the environment: SPSA tunes them."""
-    if not os.environ.get("LITESHOGI_TUNE"):
-        return ()
+    """Return the search's parameters as options."""
     from search.alphabeta.parameters import PARAMETERS
 
     return tuple(Spin(one.name, one.default, one.low, one.high) for one in PARAMETERS)
@@ -44,9 +45,10 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
 
     name = "LiteShogi"
 
-    def __init__(self) -> None:
+    def __init__(self, tunable: bool = False) -> None:
+        """`tunable`: declare the search's parameters as options, too, for programs that tune them."""
         super().__init__()
-        self._tunable = tunable_options()
+        self._tunable = tunable_options() if tunable else ()
         self.options = OPTIONS + self._tunable
         self._backing: threading.Event | None = None
         self._network = ""
@@ -91,6 +93,9 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
         changed = [self._changed(name, values) for name in ("FV_SCALE", "EvalFile", "EvalArchitecture")]
         if any(changed):
             self._load(engine, values, say)
+        changed = [self._changed(name, values) for name in ("Level", "LevelSeed")]
+        if any(changed):
+            engine.set_level(values.text("Level"), values.number("LevelSeed") or None)
         changes = {one.name: value for one in self._tunable if (value := values.number(one.name)) != one.default}
         if changes != self._parameters:  # filling the table of parameters takes as long as a short search
             from search.alphabeta.parameters import make_numbers

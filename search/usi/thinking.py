@@ -178,8 +178,9 @@ class Thinking:
         from search.rules.declaration import TRY_RULE
 
         solver, nodes = self._root_mate, self._in_force.number("Mate_Root_Search")
+        is_weaker = engine.level is not None and not said.infinite
         # By the try rule a check may be answered by a win, which the solver does not consider.
-        if said.searchmoves or engine.multipv > 1 or not nodes or engine.rules.declaration == TRY_RULE:
+        if said.searchmoves or engine.multipv > 1 or not nodes or engine.rules.declaration == TRY_RULE or is_weaker:
             solver = None
         limits = Limits(
             self._limited(said.nodes, "NodesLimit"),

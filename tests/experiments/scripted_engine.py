@@ -32,9 +32,6 @@ for line in sys.stdin:
         print("option name Style type combo default Fast var Fast var Slow")
         print("option name NetworkDelay type spin default 120 min 0 max 10000")
         print("option name Quick type check default true")
-        if os.environ.get("LITESHOGI_TUNE"):
-            print("option name USI_Hash type spin default 64 min 1 max 99")
-            print("option name razor_margin type spin default 220 min 80 max 500")
         if behaviour != "mute":
             print("usiok", flush=True)
     elif words[0] == "isready" and behaviour != "deaf":

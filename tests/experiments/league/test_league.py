@@ -52,14 +52,14 @@ def jobs_of(folder: Path) -> list[int]:
 
 def test_every_two_have_met_and_the_table_adds_up(league):
     _, report, folder = league
-    assert {(one["first"], one["second"]) for one in report["meetings"]} == {
+    assert {(one.first, one.second) for one in report.meetings} == {
         ("material", "default"),
         ("material", "wide$x_$"),
         ("default", "wide$x_$"),
     }
-    assert all(one["games"] == 2 * sum(one["pentanomial"]) == 2 * PAIRS for one in report["meetings"])
-    assert sum(row["points"] for row in report["players"]) == report["games"] == 6 * PAIRS
-    assert sum(row["elo"] for row in report["players"]) == pytest.approx(0, abs=1e-6)
+    assert all(one.games == 2 * sum(one.pentanomial) == 2 * PAIRS for one in report.meetings)
+    assert sum(row.points for row in report.players) == report.games == 6 * PAIRS
+    assert sum(row.elo for row in report.players) == pytest.approx(0, abs=1e-6)
     assert read_run(folder).goal["players"] == ["material", "default", "wide$x_$"]
     assert (folder / PICTURE).read_bytes()[:4] == b"\x89PNG"
     checks = {Path(one.file).name: one.state for one in verify((folder,))}
@@ -68,16 +68,16 @@ def test_every_two_have_met_and_the_table_adds_up(league):
 
 def test_the_kif_says_who_won(league):
     _, report, folder = league
-    points = dict.fromkeys((row["name"] for row in report["players"]), 0.0)
+    points = dict.fromkeys((row.name for row in report.players), 0.0)
     files = sorted((folder / "kif").iterdir())
-    assert len(files) == report["games"]
+    assert len(files) == report.games
     for path in files:
         game = read_kif(path.read_text("utf-8"), str(path))
         winner = game.result & WINNER_MASK
         for colour, name in enumerate(game.names):
             points[name] += 0.5 if winner == DRAW else float(winner == colour + 1)
         assert game.scored.all()
-    assert points == {row["name"]: row["points"] for row in report["players"]}
+    assert points == {row.name: row.points for row in report.players}
     names = [path.read_text("utf-8").split("手：")[1].splitlines()[0] for path in files[:2]]
     assert names[0] != names[1]  # colours changed
 
@@ -98,6 +98,14 @@ def test_a_killed_league_goes_on_without_repeats(league, tmp_path):
     assert jobs_of(tmp_path)[: len(done)] == done
     assert sorted(jobs_of(tmp_path)) == list(range(3 * PAIRS))
     assert again | {"folder": ""} == report | {"folder": ""}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_league_on_a_cluster_is_that_of_threads(league, cluster, tmp_path):
+    arguments, report, _ = league
+    there = command(*arguments, "--ray", cluster.address, "-o", str(tmp_path)).play()[0]
+    assert there | {"folder": ""} == report | {"folder": ""}
 
 
 def test_another_league_is_not_gone_on_with(league, monkeypatch):
@@ -162,6 +170,12 @@ def test_a_gauntlet_is_the_first_against_all_others():
     assert meetings_of(3, gauntlet=False) == [(0, 1), (0, 2), (1, 2)]
 
 
+def test_neighbours_are_so_many_places_apart():
+    assert meetings_of(4, False, neighbours=1) == [(0, 1), (1, 2), (2, 3)]
+    assert meetings_of(4, False, neighbours=2) == [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]
+    assert meetings_of(4, False, neighbours=3) == meetings_of(4, False)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -170,6 +184,9 @@ def test_a_gauntlet_is_the_first_against_all_others():
         (("default", "a=default razor=3", "b=default"), "razor=3: a player in this process has no such option"),
         (("default", "missing.bin", "b=default"), "missing.bin: there is no such network"),
         (("default", "a=default", "--gauntlet"), "`gauntlet`: is for more than two players"),
+        (("default", "a=default", "--neighbours", "1"), "`neighbours`: is for more than two players"),
+        (("default", "a=default", "b=default", "--neighbours", "-1"), "`neighbours` -1: must be"),
+        (("default", "a=default", "b=default", "--gauntlet", "--neighbours", "1"), "`neighbours`: has no effect"),
     ],
 )
 def test_what_makes_no_league_is_said_before_a_folder_is_made(arguments, words, tmp_path):

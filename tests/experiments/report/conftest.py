@@ -69,9 +69,9 @@ def league(tmp_path: Path) -> Path:
     return make_league(tmp_path / "league")
 
 
-def make_league(folder: Path, pairs: int = 30, gauntlet: bool = False, result: str = "wins") -> Path:
+def make_league(folder: Path, pairs: int = 30, gauntlet: bool = False, result: str = "wins", **pairing: int) -> Path:
     """Three players, of whom the first wins all, the second all others."""
-    plan = RunPlan("league", {"gauntlet": gauntlet}, {"games": 40, "players": ["a", "b", "c"]})
+    plan = RunPlan("league", {"gauntlet": gauntlet, **pairing}, {"games": 40, "players": ["a", "b", "c"]})
     return made(folder, plan, pair_lines([(result, "wins")] * pairs))
 
 

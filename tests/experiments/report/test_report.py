@@ -127,6 +127,11 @@ def test_a_gauntlets_pairs_are_those_of_its_first_player(tmp_path: Path) -> None
     assert [line[:3] for line in lines] == [["a", "b", "30 - 0 - 0"], ["a", "c", "30 - 0 - 0"]]
 
 
+def test_a_leagues_neighbours_alone_have_met(tmp_path: Path) -> None:
+    lines = league_section([run_of(make_league(tmp_path / "run", neighbours=1))]).tables[1].lines
+    assert [line[:3] for line in lines] == [["a", "b", "30 - 0 - 0"], ["b", "c", "30 - 0 - 0"]]
+
+
 def test_a_loop_shows_each_generation(loop: Path) -> None:
     charts = {chart.title: chart.spec["data"]["values"] for chart in loop_section([run_of(loop, "l")]).charts}
     assert set(charts) == {
