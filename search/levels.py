@@ -58,14 +58,14 @@ class Level:
 
 
 LEVELS = (
-    Level("level1", 14, 260, depth=1),
-    Level("level2", 10, 160, depth=1),
-    Level("level3", 8, 75, depth=1),
-    Level("level4", 8, 65, depth=2),
-    Level("level5", 6, 40, nodes=3_000),
-    Level("level6", 4, 30, nodes=5_000),
-    Level("level7", 3, 20, nodes=9_000),
-    Level("level8", 2, 12, nodes=15_000),
+    Level("level1", 14, 260, depth=1, elo=-2417, error=103),
+    Level("level2", 10, 160, depth=1, elo=-2130, error=85),
+    Level("level3", 8, 75, depth=1, elo=-1810, error=76),
+    Level("level4", 8, 65, depth=2, elo=-1491, error=67),
+    Level("level5", 6, 40, nodes=3_000, elo=-1241, error=88),
+    Level("level6", 4, 30, nodes=5_000, elo=-943, error=55),
+    Level("level7", 3, 20, nodes=9_000, elo=-676, error=72),
+    Level("level8", 2, 12, nodes=15_000, elo=-339, error=129),
 )
 """All levels, the weakest first. Table and command of the ratings: docs/results/leagues.md."""
 NAMES = (FULL, *(level.name for level in LEVELS))
