@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from export.folded import FoldedNetwork, fold, module_outputs
+from export.output_fit import OutputFit, fit_output
 from export.positions import Sample, read_sample
-from export.quantise import largest_scales, measure_cost, quantise
+from export.quantise import cost_of, largest_scales, quantise, quantised_logits
 from export.quantise_nnue import quantise_nnue
+from export.stack_costs import StackCost, rare_stacks, stack_costs
 from lite.program import release
 from lite.training.checkpoint import json_safe, load_model
 from lite.training.folder import NETWORK_NAME
@@ -63,6 +65,12 @@ class FoldReport:
     """Centipawns per logit."""
     bytes: int
     """Size of the integers."""
+    stacks: tuple[StackCost, ...]
+    """Cost of each stack that positions choose; empty if the network has one stack."""
+    rare_stacks: tuple[str, ...]
+    """Names of the stacks that fewer than 100 positions choose."""
+    output_fit: OutputFit | None
+    """Scale and offset that the output was given to fit results; None if it was not fitted."""
 
 
 def fold_file(
@@ -73,19 +81,22 @@ def fold_file(
     cp_per_logit: float | None = None,
     keep_float: bool = False,
     overwrite: bool = False,
+    fit: bool = False,
 ) -> FoldReport:
     """Fold a trained network, given by its file or the folder of its run, into a file for the engine.
 
     data: records on which the cost of quantisation is measured; random positions without them. positions: number of
     positions measured. cp_per_logit: centipawns per logit; None means the scale of the training. keep_float: also write
-    the folded network in float32. overwrite: whether existing files are replaced. Raises OSError, OptionError, or
-    ValueError.
+    the folded network in float32. overwrite: whether existing files are replaced. fit: fit scale and offset of the
+    output to the results of the data, after the cost is measured. Raises OSError, OptionError, or ValueError.
     """
     if positions < 1:
         raise OptionError(f"`positions` {positions}: must be at least 1", "positions")
     if cp_per_logit is not None and not 0 < cp_per_logit < math.inf:
         raise OptionError(f"`cp_per_logit` {cp_per_logit}: must be a finite number above 0", "cp_per_logit")
     checkpoint, output, data = Path(checkpoint), Path(output), as_paths(data)
+    if fit and not data:
+        raise OptionError("`fit_output`: needs the results of games; name records as `data`", "fit_output", "data")
     truth = output.with_suffix(".float.safetensors")
     for path in (output, truth) if keep_float else (output,):
         check_output(path, (SUFFIX,), overwrite, (checkpoint, checkpoint / NETWORK_NAME))
@@ -100,6 +111,12 @@ def fold_file(
     else:
         net = quantise(folded, priced, scale, json_safe(provenance))
     report = describe(folded, net, priced, error)
+    if fit:
+        try:
+            net, fitted = fit_output(net, priced)
+        except ValueError as problem:
+            raise OptionError(f"`fit_output`: {priced.source}: {problem}", "fit_output") from None
+        report = replace(report, output_fit=fitted)
     net.provenance["fold"] = asdict(report)
     save_network(net, output)
     if keep_float:
@@ -125,9 +142,10 @@ def fold_checked(model: Any, sample: Sample) -> tuple[FoldedNetwork, float]:
 
 def describe(folded: FoldedNetwork, net: EvalNetwork, sample: Sample, error: float) -> FoldReport:
     """Return the report of a fold; `error` is its largest difference from the trained network."""
+    exact, found, stack = folded.logits(sample), quantised_logits(net, sample), folded.selected(sample)
     return FoldReport(
         float64_max_error=error,
-        **asdict(measure_cost(folded, net, sample)),
+        **asdict(cost_of(exact, found, sample)),
         source=sample.source,
         largest_sum=largest_scales(folded)[1],
         input_shift=net.input_shift,
@@ -135,4 +153,7 @@ def describe(folded: FoldedNetwork, net: EvalNetwork, sample: Sample, error: flo
         shape=(net.feature_set.rows, net.perspectives * net.width, *(layer.bias.shape[-1] for layer in net.layers)),
         cp_per_logit=net.cp_per_logit,
         bytes=net.rows.nbytes + sum(layer.weight.nbytes + layer.bias.nbytes for layer in net.layers),
+        stacks=stack_costs(folded.stacks, stack, exact, found, sample.result),
+        rare_stacks=rare_stacks(folded.stacks, stack),
+        output_fit=None,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -134,41 +135,50 @@ class FoldedNetwork:
         Pieces of each kind are placed where their rows add most, as if kinds did not compete for squares; the in-check
         row is included. Bounding the final sum is enough: int16 may wrap on the way, which changes nothing.
         """
-        return np.maximum(self._highest(1.0), self._highest(-1.0))
+        return self._largest_sums
 
-    def _highest(self, sign: float) -> np.ndarray:
-        """Return an upper bound f8 [N] of sign * sum over every bucket of the own king.
-
-        A mirrored set has the same rows for a king on the other wing, on mirrored squares: the bound is the same.
-        """
+    @cached_property
+    def _largest_sums(self) -> np.ndarray:
         features = self.feature_set
-        highest = np.full(len(self.bias), -np.inf)
+        rows = features.codes_to_rows[0][:-1].astype(np.int64)
+        largest = np.zeros(len(self.bias))
+        # A mirrored set has the same rows for a king on the other wing, on mirrored squares: the bound is the same.
         for bucket in np.unique(features.king_bucket[:SQUARES]):
             offset = int(bucket) * features.king_stride
-            rows = features.codes_to_rows[0][:-1].astype(np.int64)
-            value = sign * np.where((rows == NO_ROW)[:, None], 0.0, self.rows[rows + offset])
+            value = self.rows[np.where(rows == NO_ROW, 0, rows + offset)]
+            value[rows == NO_ROW] = 0
             if features.second_rows is not None:
                 second = features.second_rows[0][:-1].astype(np.int64)
-                value += sign * np.where((second == NO_ROW)[:, None], 0.0, self.rows[second])
-            board = value[:HAND_CODES].reshape(2, KINDS, SQUARES, -1)
-            hand = value[HAND_CODES:].reshape(2, HAND_SLOTS, -1)
-            total = sign * self.bias
-            for kind in range(HAND_KINDS):
-                forms = [kind] if kind == GOLD else [kind, kind + PROMOTION]
-                # The best use of each square, and for each hand the best gain of holding one more.
-                places = board[:, forms].max((0, 1))
-                held = hand[:, kind == HAND_SLOT_KIND].reshape(-1, value.shape[1])
-                assert len(held) == 2 * HAND_SLOT_COUNT[kind == HAND_SLOT_KIND].max()
-                choices = np.sort(np.concatenate((places, held)), 0)[::-1][: PIECES_IN_BOX[kind]]
-                absent = 0.0
-                if features.missing_row is not None:
-                    absent = np.maximum(sign * self.rows[features.missing_row + offset], 0)
-                total = total + np.maximum(choices, absent).sum(0)
-            total = total + np.maximum(board[:, KING].max(1), 0).sum(0)
-            if features.check_row is not None:
-                total = total + np.maximum(sign * self.rows[features.check_row], 0)
-            highest = np.maximum(highest, total)
-        return highest
+                value[second != NO_ROW] += self.rows[second[second != NO_ROW]]
+            for sign in (1, -1):
+                largest = np.maximum(largest, self._highest(sign, sign * value, offset))
+        return largest
+
+    def _highest(self, sign: int, value: np.ndarray, offset: int) -> np.ndarray:
+        """Return an upper bound f8 [N] of sign * sum in one bucket of the own king.
+
+        value: sign * row of each code [CODES, N]; offset: of the bucket's rows.
+        """
+        features = self.feature_set
+        board = value[:HAND_CODES].reshape(2, KINDS, SQUARES, -1)
+        hand = value[HAND_CODES:].reshape(2, HAND_SLOTS, -1)
+        total = sign * self.bias
+        for kind in range(HAND_KINDS):
+            forms = [kind] if kind == GOLD else [kind, kind + PROMOTION]
+            # The best use of each square, and for each hand the best gain of holding one more.
+            places = board[:, forms].max((0, 1))
+            held = hand[:, kind == HAND_SLOT_KIND].reshape(-1, value.shape[1])
+            assert len(held) == 2 * HAND_SLOT_COUNT[kind == HAND_SLOT_KIND].max()
+            most = PIECES_IN_BOX[kind]
+            choices = np.partition(np.concatenate((places, held)), -most, 0)[-most:]
+            absent = 0.0
+            if features.missing_row is not None:
+                absent = np.maximum(sign * self.rows[features.missing_row + offset], 0)
+            total = total + np.maximum(choices, absent).sum(0)
+        total = total + np.maximum(board[:, KING].max(1), 0).sum(0)
+        if features.check_row is not None:
+            total = total + np.maximum(sign * self.rows[features.check_row], 0)
+        return np.asarray(total)
 
     def save(self, path: Path) -> None:
         """Write the network in float32 as a safetensors file for inspection; the search does not read it."""

@@ -293,7 +293,11 @@ def quantised_logits(net: EvalNetwork, sample: Sample) -> np.ndarray:
 
 def measure_cost(folded: FoldedNetwork, net: EvalNetwork, sample: Sample) -> Cost:
     """Return the cost of quantisation on a sample."""
-    exact, found = folded.logits(sample), quantised_logits(net, sample)
+    return cost_of(folded.logits(sample), quantised_logits(net, sample), sample)
+
+
+def cost_of(exact: np.ndarray, found: np.ndarray, sample: Sample) -> Cost:
+    """Return the cost of quantisation from the logits f8 (B,) of a sample, in float64 and in integers."""
     accuracy = log_loss = None
     if sample.result is not None and (known := ~np.isnan(sample.result)).any():
         result, said, meant = sample.result[known], found[known], exact[known]

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from liteshogi.rooms import refuse_foreign_rooms
-from liteshogi.verbs import EXTRAS, VERBS, correction, kinds_overview, overview
+from liteshogi.verbs import EXTRAS, TUNABLE, VERBS, correction, kinds_overview, overview
 
 
 def main() -> None:
@@ -21,15 +21,16 @@ def main() -> None:
     except ImportError as error:
         sys.exit(f"error: {error}")
     arguments = sys.argv[1:]
-    if not arguments:
+    if arguments in ([], [TUNABLE]):
         if sys.stdin is not None and sys.stdin.isatty():
             print(
                 "LiteShogi speaks USI here: register it in a shogi GUI, or type `usi`. Help: liteshogi --help",
                 flush=True,
             )
+        from search.usi.alphabeta import AlphaBetaAdapter
         from search.usi.process import main as speak_usi
 
-        speak_usi()
+        speak_usi(AlphaBetaAdapter(tunable=bool(arguments)))
         return
     from search.system.standard_streams import complete_streams, has_no_reader
 

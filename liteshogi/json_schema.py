@@ -47,8 +47,15 @@ _D1 = {
     "d1_scale": "Centipawns per logit that suit the network best.",
     "d1_positions": "Number of positions of the yardstick.",
     **{f"d1_{name}": f"{text[:-1]} of the yardstick." for name, text in _REFUSALS.items()},
+    "result_log_loss": "Log loss of the win rate after one ply and quiescence against results (with a yardstick).",
+    "result_log_loss_error": "Standard error of result_log_loss.",
+    "result_accuracy": "Share of winners that the win rate after one ply and quiescence predicts, without draws.",
+    "result_scale": "Centipawns per logit that suit the network best for predicting results.",
+    "result_positions": "Number of positions of the yardstick with results.",
+    "result_refused": "Number of refused records by reason of a yardstick with results.",
 }
 _PRODUCTION = ("experiments.jobs.produce:Production",)
+_TRAINED = ("lite", "untied", "dense", "half_kp", "k_p", "sfnn", "resnet")
 _TRAINING = Printed(
     ("lite.training.run:Outcome",),
     without=("tested",),
@@ -64,6 +71,7 @@ PRINTED: dict[str, Printed] = {
         ),
         omits_unknown=True,
     ),
+    "floodgate": Printed(("experiments.csa.results:ServerReport",)),
     "warmup": Printed(("liteshogi.commands.warmup:Compiled",)),
     "mate": Printed(("liteshogi.commands.mate:Solved",)),
     "eval": Printed(
@@ -76,7 +84,7 @@ PRINTED: dict[str, Printed] = {
     "selfplay puct": Printed(_PRODUCTION, without=("totals", "refusals"), adds=_TOTALS),
     "expand": Printed(_PRODUCTION, without=("totals", "refusals"), adds=_TOTALS),
     "relabel": Printed(_PRODUCTION, without=("totals", "refusals"), adds=_TOTALS),
-    **dict.fromkeys((f"train {kind}" for kind in ("lite", "untied", "dense", "half_kp", "k_p", "resnet")), _TRAINING),
+    **dict.fromkeys((f"train {kind}" for kind in _TRAINED), _TRAINING),
     "loop": Printed(("liteshogi.commands.loop:PrintedLoop",), omits_unknown=True),
     "fold": Printed(("export.fold:FoldReport",)),
     "export": Printed(

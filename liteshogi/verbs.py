@@ -21,6 +21,7 @@ SECTIONS: dict[str, dict[str, Verb]] = {
     "Play": {
         "match": Verb("play a match or a league, and report Elo with its error"),
         "puct": Verb("speak USI with a policy-value network, searched by PUCT"),
+        "floodgate": Verb("play on floodgate or another CSA server"),
         "warmup": Verb("compile the engines ahead for a quick first start"),
     },
     "Look at games and positions": {
@@ -38,7 +39,7 @@ SECTIONS: dict[str, dict[str, Verb]] = {
         "relabel": Verb("relabel positions by a network, a search, another engine"),
     },
     "Train": {
-        "train": Verb("train a network", ("lite", "untied", "dense", "half_kp", "k_p", "resnet")),
+        "train": Verb("train a network", ("lite", "untied", "dense", "half_kp", "k_p", "sfnn", "resnet")),
         "loop": Verb("improve a network by its own self-play"),
         "fold": Verb("turn a trained network into the engine's file"),
         "export": Verb("write ONNX, nn.bin, a C++ header or test vectors"),
@@ -66,6 +67,9 @@ SECTIONS: dict[str, dict[str, Verb]] = {
     },
 }
 VERBS: dict[str, Verb] = {name: verb for section in SECTIONS.values() for name, verb in section.items()}
+
+TUNABLE = "--tunable"
+"""Flag that stands alone: the USI engine declares the search's parameters as options."""
 
 RENAMED = {
     "compare": "liteshogi sweep nets, or squeeze, auxiliary, draw",
@@ -131,6 +135,7 @@ def overview() -> str:
     """Return the verbs by purpose, one line each, for one screen of 80 columns."""
     lines = ["liteshogi: a shogi engine and the toolkit for its value networks.", ""]
     lines.append("  liteshogi         speak USI: register this command in a shogi GUI")
+    lines.append(f"  liteshogi {TUNABLE}   the same, with the search's parameters as USI options")
     for section, verbs in SECTIONS.items():
         lines += ["", f"{section}:"]
         lines += [f"  {name:<17} {verb.summary}" for name, verb in verbs.items()]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 
 from search.usi.adapter import Adapter
 from search.usi.session import Session as UsiSession
@@ -95,12 +96,13 @@ class InProcess(Session):
 
 
 class Process(Session):
-    """`liteshogi` as a GUI starts it; `arguments` go to Python, `environment` is added to this process's."""
+    """`liteshogi` as a GUI starts it, with `flags`; `arguments` go to Python, `environment` is added to this
+    process's."""
 
-    def __init__(self, *arguments: str, **environment: str) -> None:
+    def __init__(self, *arguments: str, flags: Sequence[str] = (), **environment: str) -> None:
         super().__init__()
         self.process = subprocess.Popen(
-            [sys.executable, *arguments, "-m", "liteshogi"],
+            [sys.executable, *arguments, "-m", "liteshogi", *flags],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

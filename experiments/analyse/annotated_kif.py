@@ -66,6 +66,9 @@ class Judgement:
     """USI moves of the best line."""
     others: tuple[Judgement, ...] = ()
     """The second line and those after it, if the search had several."""
+    tsume_plies: int | None = None
+    """Length of the side to move's mate by checks as tsume shogi counts it, without futile interpositions; None if the
+    search found no mate, or the length is not known."""
 
 
 def mark_of(loss: float) -> str:

@@ -224,6 +224,8 @@ def _lines(
             text = words.declaration  # a declaration has a mate score, but is no mate
         elif figures.mate is not None:
             text = mate_text(figures.mate, figures.win_rate > 0.5, words, sides)
+            if one.tsume_plies not in (None, abs(figures.mate)):
+                text += words.counted_as_tsume.format(plies=one.tsume_plies)
         else:
             text = score_text(one.score, words, sides)
         found.append(PageLine(text, figures.win_rate, _steps(board, one.line[:LONGEST_LINE])))

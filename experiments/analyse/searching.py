@@ -13,12 +13,16 @@ from experiments.language.words import Words
 from lite.notation.columns import in_columns
 from lite.notation.game import Game
 from search.engine import DECLARE, Analysis, Engine
+from search.mate.counted import counted_plies
+from search.mate.solver import MateSolver
 from search.rules.play import set_game
 from search.rules.position import new_position
 from search.rules.repetition import DRAW, LOSS, WIN, fourfold
 from search.rules.sfen import move_to_usi
-from search.score import MATE
+from search.score import MATE, is_mate
 
+TSUME_MB, TSUME_MS = 16, 1000
+"""Memory and time of the mate solver for the length of a mate that the search has found."""
 POLL_SECONDS = 0.2
 """Seconds between checks for an interrupt."""
 _SCORE_COLUMNS = 11
@@ -59,11 +63,21 @@ def judge(
                 return done
             black = (ply % 2 == 0) == black_first
             best, *others = (_judgement(found, black) for found in searching.result())
-            done.append(Judgement(best.score, best.win_rate, best.depth, best.nodes, best.line, tuple(others)))
+            sfen = f"{game.start_sfen} moves {' '.join(moves[:ply])}" if ply else game.start_sfen
+            plies = tsume_plies(best, black, sfen)
+            done.append(Judgement(best.score, best.win_rate, best.depth, best.nodes, best.line, tuple(others), plies))
             _show_progress(ply, len(moves), names[ply - 1] if ply else "", done[-1], words)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     return done
+
+
+def tsume_plies(found: Judgement, black: bool, sfen: str) -> int | None:
+    """Return the length of the side to move's mate as tsume shogi counts it; None without a mate, or if it has moves
+    that give no check. black: whether black is to move. sfen: the position with the moves that led to it."""
+    if not is_mate(found.score) or (found.score > 0) != black or not found.line or found.line[0] == DECLARE:
+        return None
+    return counted_plies(MateSolver(TSUME_MB), sfen, TSUME_MS)
 
 
 def _repeated(start: str, moves: list[str]) -> Analysis | None:

@@ -39,6 +39,15 @@ from search.system.files import write_atomically
 
 CLAIMED = "入玉宣言"
 """Ending of a game that an engine has declared won without fulfilling the rules."""
+REASONS = {
+    "投了": "resignation",
+    "入玉勝ち": "declaration",
+    CLAIMED: "declaration against the rule",
+    "反則勝ち": "perpetual check",
+    "反則負け": "illegal move",
+    "切れ負け": "time",
+}
+"""Reasons of wins by the words for endings in KIF."""
 _GAMES = """select game.id, start_date, initial_position_sfen, game_result, black.player_name, white.player_name
 from game join player black on black.id = black_player_id join player white on white.id = white_player_id
 order by game.id"""
@@ -103,17 +112,25 @@ def _ending(builder: GameBuilder, result: GameResult) -> tuple[str, int]:
 
 
 def write_games(database: Path, directory: Path, names: Mapping[str, str]) -> list[str]:
-    """Write every finished game to `directory` as 0001.kifu (UTF-8) and so on; returns remarks on declared wins."""
+    """Write every finished game to `directory` as 0001.kifu (UTF-8) and so on; returns remarks on wins.
+
+    ShogiArena has one word for most wins. Their reasons follow from the games.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     declared: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
     for number, game in enumerate(read_games(database, names), 1):
         if isinstance(game, GameError):
             print(f"warning: not written, as KIF cannot express it: {game}", file=sys.stderr)
             continue
         write_atomically(directory / f"{number:04}.kifu", kif_text(game).encode())
+        if reason := REASONS.get(game.ending):
+            reasons[reason] += 1
         if game.ending == CLAIMED:
             declared[game.names[game.result & WINNER_MASK == WHITE_WINS]] += 1
-    return [
+    counts = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
+    remarks = [f"reasons of wins: {counts}"] if counts else []
+    return remarks + [
         f"{name} declared {amount(count, 'win')} that the rule of 27 points does not allow, counted as won"
         for name, count in declared.items()
     ]

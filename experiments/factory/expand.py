@@ -11,17 +11,18 @@ import numpy as np
 from experiments.factory.seen import code_hashes
 from experiments.factory.walk import sample_codes, walk
 from experiments.jobs.protocol import Product
-from experiments.labels.labels import NetworkLabels, blend_results
+from experiments.labels.kept import TreeKeeper
+from experiments.labels.labels import LabelSource, NoLabels, blend_results
 from experiments.labels.study import QUIESCENCE, SEARCH, UNLABELLED, Studio
-from experiments.labels.usi_labels import EngineLabels
-from lite.records.formats import NO_RESULT, hcpe_dtype
+from lite.records.formats import NO_RESULT, NO_SCORE, hcpe_dtype
 from search.alphabeta.sampling import MAIN, SAMPLES
 from search.evaluation.network import EvalNetwork
+from search.score import MAX_PLY
 from search.system.bounds import check_numbers, check_used
 from search.system.options import OptionError
 
-PLAYED, RANDOM, TREE_MAIN, TREE_QUIESCENCE, LEAF, SETTLED = range(6)
-KINDS = ("played", "random moves", "tree, main search", "tree, quiescence", "leaf", "settled")
+PLAYED, RANDOM, TREE_MAIN, TREE_QUIESCENCE, LEAF, SETTLED, KEPT = range(7)
+KINDS = ("played", "random moves", "tree, main search", "tree, quiescence", "leaf", "settled", "kept")
 """Origin of a position."""
 
 
@@ -49,6 +50,15 @@ class Mixture:
     settled: float = 0.0
     """Positions per recorded one at the end of quiescence's principal variation, after up to `random_moves` random
     moves."""
+    kept: float = 0.0
+    """Long searches per recorded position, at most 1, from whose tables positions are taken with their backed-up
+    scores; these are their labels whatever `label` says."""
+    kept_nodes: int = 100_000
+    """Nodes of each such search."""
+    kept_depth: int = 4
+    """Least depth of the results that are taken from its table."""
+    kept_each: int = 200
+    """Most positions taken per such search, drawn among all that have a label."""
 
     @property
     def varies(self) -> bool:
@@ -57,21 +67,26 @@ class Mixture:
 
     def check(self) -> None:
         """Raise OptionError for numbers that cannot be used."""
-        for name in ("played", "random", "tree", "leaf", "settled"):
+        kinds = ("played", "random", "tree", "leaf", "settled", "kept")
+        for name in kinds:
             if not 0 <= getattr(self, name) < math.inf:
                 raise OptionError(f"`{name}` {getattr(self, name)}: a number from 0 on is needed", name)
-        check_numbers(self, "random_moves", "tree_nodes", "leaf_nodes")
+        check_numbers(self, "random_moves", "tree_nodes", "leaf_nodes", "kept_nodes", "kept_each")
+        check_numbers(self, "kept_depth", most=MAX_PLY)
         check_numbers(self, "tree_each", most=SAMPLES)
         check_used(self, "random_moves", "random", "settled")
         for name in ("tree_nodes", "tree_each"):
             check_used(self, name, "tree")
         check_used(self, "leaf_nodes", "leaf")
+        for name in ("kept_nodes", "kept_depth", "kept_each"):
+            check_used(self, name, "kept")
         if self.played > 1 or self.leaf > 1:
             raise OptionError(
                 "`played` and `leaf` are at most 1: a recorded position gives one such position", "played", "leaf"
             )
-        if not self.played + self.random + self.tree + self.leaf + self.settled:
-            kinds = ("played", "random", "tree", "leaf", "settled")
+        if self.kept > 1:
+            raise OptionError(f"`kept` {self.kept}: must be at most 1, a search of each recorded position", "kept")
+        if not any(getattr(self, name) for name in kinds):
             raise OptionError(f"no positions are asked for: set {', '.join(f'`{one}`' for one in kinds)}", *kinds)
 
 
@@ -94,7 +109,7 @@ class ExpandTask:
     """Everything a worker needs to make and label positions."""
 
     mixture: Mixture
-    labels: NetworkLabels | EngineLabels
+    labels: LabelSource
     searched: EvalNetwork
     """Network whose searches are sampled and whose variations are followed."""
     result_share: float
@@ -115,11 +130,14 @@ class ExpandWorker:
         self._task = task
         self._labeller = task.labels.open()
         self._studio = Studio(task.searched)
+        self._keeper = TreeKeeper(task.searched) if task.mixture.kept else None
 
     def stop(self) -> None:
         """End the job under way."""
         self._labeller.stop()
         self._studio.stop()
+        if self._keeper is not None:
+            self._keeper.stop()
 
     def run(self, job: ExpandJob) -> Product:
         """Return the job's positions as hcpe records. Raises Stopped."""
@@ -127,24 +145,32 @@ class ExpandWorker:
         random = np.random.default_rng((task.seed, job.number))
         self._studio.forget()
         self._labeller.forget()
-        codes, kinds, places = _joined(self._made(job, random))
+        made = self._made(job, random)
+        kept_scores = kept_moves = np.zeros(0, np.int16)
+        if self._keeper is not None:
+            kept_codes, kept_places, kept_scores, kept_moves = _kept(self._keeper, job, task.mixture, random)
+            made.append((kept_codes, KEPT, kept_places))
+        codes, kinds, places = _joined(made)
+        scores, moves = np.zeros(len(codes), np.int16), np.zeros(len(codes), np.uint16)
+        scores[kinds == KEPT], moves[kinds == KEPT] = kept_scores, kept_moves
         if task.distinct:
             first = np.unique(code_hashes(codes), return_index=True)[1]
             order = random.permutation(np.sort(first))
-            codes, kinds, places = codes[order], kinds[order], places[order]
-        scores, moves = self._labeller.label(codes)
-        kept = scores != UNLABELLED
+            codes, kinds, places, scores, moves = (one[order] for one in (codes, kinds, places, scores, moves))
+        others = kinds != KEPT
+        scores[others], moves[others] = self._labeller.label(codes[others])
+        sources, played = job.sources[places], kinds == PLAYED
+        of_game = played & (sources["padding"] != NO_RESULT)  # a source may itself be a made position
+        unscored = others & isinstance(task.labels, NoLabels)
+        kept = np.where(unscored, of_game, scores != UNLABELLED)
         counts = Counter({f"made {KINDS[kind]}": int(((kinds == kind) & kept).sum()) for kind in np.unique(kinds)})
         counts["positions"], counts["sources"] = int(kept.sum()), len(job.sources)
         counts["unlabelled"] = int((~kept).sum())
-        sources = job.sources[places]
         records = np.zeros(len(codes), hcpe_dtype)
         records["hcp"], records["score"] = codes, scores
-        played = kinds == PLAYED
         records["move"] = np.where(moves > 0, moves, np.where(played, sources["move"], 0))
-        of_game = played & (sources["padding"] != NO_RESULT)  # a source may itself be a made position
         records["result"] = np.where(of_game, sources["result"], 0)
-        records["padding"] = np.where(of_game, 0, NO_RESULT)
+        records["padding"] = np.where(unscored, NO_SCORE, np.where(of_game, 0, NO_RESULT))
         if task.result_share:
             results = np.where(of_game, _movers_result(sources), np.nan)
             records["score"] = blend_results(scores, results, task.result_share, task.cp_per_logit)
@@ -179,6 +205,20 @@ class ExpandWorker:
             found, places = self._studio.leaves(walked, QUIESCENCE)
             made.append((found, SETTLED, chosen[origins[places]]))
         return made
+
+
+def _kept(
+    keeper: TreeKeeper, job: ExpandJob, mixture: Mixture, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return (codes, index of each one's source, scores, best moves) of positions that long searches keep."""
+    keeper.forget()
+    found = [(np.zeros((0, 32), np.uint8), np.zeros(0, np.int64), np.zeros(0, np.int16), np.zeros(0, np.uint16))]
+    for place in _chosen(len(job.sources), mixture.kept, random):
+        codes, scores, moves, _ = keeper.visit(job.sources["hcp"][place], mixture.kept_nodes, mixture.kept_depth)
+        taken = random.permutation(np.flatnonzero(scores != UNLABELLED))[: mixture.kept_each]
+        found.append((codes[taken], np.full(len(taken), place), scores[taken], moves[taken]))
+    codes, places, scores, moves = (np.concatenate(column) for column in zip(*found, strict=True))
+    return codes, places, scores, moves
 
 
 def _chosen(count: int, each: float, random: np.random.Generator) -> np.ndarray:

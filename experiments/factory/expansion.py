@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -11,84 +10,29 @@ from pathlib import Path
 import numpy as np
 
 from experiments.factory.expand import ExpandTask, Mixture
+from experiments.factory.labelling import Labelling
 from experiments.factory.seen import Seen, code_hashes
-from experiments.factory.selfplay import check_share
 from experiments.factory.sources import Sources
 from experiments.jobs.produce import Production, produce
 from experiments.jobs.protocol import Product
 from experiments.jobs.workforce import Workforce
-from experiments.labels.labels import HOW, Label, NetworkLabels
-from experiments.labels.usi_labels import EngineLabels
 from experiments.usi_client.engines import ask_engine
 from experiments.usi_client.identity import identity_of
 from experiments.usi_client.searcher import why_no_score
-from lite.datasets.plan import flat, plan_run
+from lite.datasets.plan import plan_run
 from lite.datasets.provenance import sha256_of
 from lite.records.file import BLOCK_POSITIONS
 from lite.records.formats import HCPE, hcpe_dtype
 from search.evaluation.network_file import load_network
-from search.score import CP_PER_LOGIT
-from search.system.bounds import check_numbers, check_used
-from search.system.options import OptionError
+from search.system.bounds import check_numbers
 
 NODES_A_JOB = 5_000_000
 """Nodes that a job's searches take, about: a few seconds, which is the work that a kill loses."""
+NODES_A_DEEP_LABEL = 2500
+"""Nodes that a policy-value network's label counts as: fewer than it takes on a CPU, where a job of 2,000 labels takes
+20 seconds for 10 blocks of 128 channels, and more than on a GPU."""
 UNLABELLED_SHARE = 0.1
 """Share of the positions that an engine may leave without a score before a warning is printed."""
-
-
-@dataclass(frozen=True)
-class Labelling:
-    """How positions are labelled with scores."""
-
-    label: Label = "static"
-    """Source of the scores. static: the network's evaluation, of positions not in check. quiescence: the evaluation
-    after exchanges are settled. search: a search limited by nodes or depth. engine: a USI engine's search with the same
-    limits."""
-    net: str = "default"
-    """The network that labels: a file, or the name of a shipped one."""
-    nodes: int = 0
-    """Nodes of each labelling search; 0 means no limit."""
-    depth: int = 0
-    """Depth of each labelling search; 0 means no limit."""
-    engine: str = ""
-    """Command of the USI engine that labels."""
-    engine_option: tuple[str, ...] = ()
-    """NAME=VALUE options of the engine that labels."""
-    result_share: float = 0.0
-    """Share of the game's result in the label of a played position: the label's win rate is this mixture of the
-    result and of the score's win rate."""
-    cp_per_logit: float = CP_PER_LOGIT
-    """Scale of the scores for mixing in results: a position with this score is won with probability 0.73."""
-
-    def check(self) -> None:
-        """Raise OptionError for options that cannot be used."""
-        check_numbers(self, "nodes", "depth", least=0)
-        searched, limited = self.label in ("search", "engine"), bool(self.nodes or self.depth)
-        if searched and not limited:
-            raise OptionError(f"`label` {self.label}: needs `nodes` or `depth`", "label", "nodes", "depth")
-        if limited and not searched:
-            raise OptionError(
-                f"`label` {self.label}: has no `nodes` and no `depth`; use `label` search", "label", "nodes", "depth"
-            )
-        if (self.label == "engine") != bool(self.engine):
-            raise OptionError("`label` engine and `engine` require each other", "label", "engine")
-        if self.engine_option and not self.engine:
-            raise OptionError("`engine_option`: requires `label` engine", "engine_option", "label")
-        if self.engine and self.net != Labelling.net:
-            raise OptionError(
-                f"`net` {self.net}: has no effect with `label` engine; leave out one of them", "net", "label"
-            )
-        check_share("result_share", self.result_share)
-        if not 0 < self.cp_per_logit < math.inf:
-            raise OptionError(f"`cp_per_logit` {self.cp_per_logit}: a number above 0 is needed", "cp_per_logit")
-        check_used(self, "cp_per_logit", "result_share")
-
-    def source(self) -> NetworkLabels | EngineLabels:
-        """Return what labels positions. Raises OSError or ValueError."""
-        if self.label == "engine":
-            return EngineLabels(self.engine, self.engine_option, self.nodes, self.depth)
-        return NetworkLabels(load_network(self.net), self.label, self.nodes, self.depth)
 
 
 @dataclass(frozen=True)
@@ -106,9 +50,7 @@ class Relabelling:
 
     def deciding(self) -> Mapping[str, object]:
         """Return the options that decide the made positions, by the names of their fields."""
-        labels = asdict(self.labels)
-        del labels["net"]  # kept by its digest
-        return flat({"labels": labels, "seed": self.seed})
+        return self.labels.deciding() | {"seed": self.seed}
 
 
 @dataclass(frozen=True)
@@ -132,7 +74,7 @@ def relabel(options: Relabelling) -> Production:
 
     A line on standard error reports refused records. Raises as `produce` does."""
     only_played = Mixture(played=1.0, random=0.0)
-    return _work("relabel", options, only_played, options.labels.net, None, Seen(1))
+    return _work("relabel", options, only_played, Expansion.searched, None, Seen(1))
 
 
 def expand(options: Expansion) -> Production:
@@ -157,7 +99,7 @@ def _work(
         options.seed,
         distinct=verb == "expand",
     )
-    nets: dict[str, Path | str] = {"net": labels.net} if labels.label in HOW else {}
+    nets = labels.nets()
     if verb == "expand":
         nets["searched"] = searched
     place = options.workforce.place(options.output, HCPE)
@@ -207,9 +149,18 @@ def _report_unlabelled(made: Production) -> None:
 def _sources_a_job(mixture: Mixture, labels: Labelling) -> int:
     """Return the recorded positions per job with which its searches take about NODES_A_JOB."""
     made = mixture.played + mixture.random + mixture.tree + mixture.leaf + mixture.settled
-    each = made * (labels.nodes or (100_000 if labels.depth else 20))
+    each = made * _nodes_a_label(labels) * (2 if labels.second_net else 1)
     each += mixture.tree / mixture.tree_each * mixture.tree_nodes + mixture.leaf * mixture.leaf_nodes
-    return int(min(max(NODES_A_JOB / each, 100), BLOCK_POSITIONS))
+    each += mixture.kept * mixture.kept_nodes
+    least = 10 if mixture.kept else 100
+    return int(min(max(NODES_A_JOB / each, least), BLOCK_POSITIONS))
+
+
+def _nodes_a_label(labels: Labelling) -> int:
+    """Return the nodes that a label takes, or as many as take its time, about."""
+    if labels.label == "network":
+        return NODES_A_DEEP_LABEL
+    return labels.nodes or (100_000 if labels.depth else 20)
 
 
 class UnmetPositions:

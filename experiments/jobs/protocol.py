@@ -70,7 +70,7 @@ class JobError(ValueError):
 
 @dataclass(frozen=True)
 class Failure:
-    """Takes the place of a product; `words` says in one line why there is none."""
+    """Replaces the product of a failed job; `words` is the reason in one line."""
 
     words: str
 

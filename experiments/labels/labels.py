@@ -1,4 +1,4 @@
-"""Labels of positions: the static value, quiescence or a search of a network, or another engine's search."""
+"""Labels of positions by a network's static value, quiescence or search, and the conversion of win rates to scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from experiments.labels.study import QUIESCENCE, SEARCH, STATIC, UNLABELLED, Stu
 from lite.training.targets import MATE_SCORE, sigmoid
 from search.evaluation.network import EvalNetwork
 
-Label = Literal["static", "quiescence", "search", "engine"]
+Label = Literal["static", "quiescence", "search", "engine", "network", "result"]
+LOGIT_LIMIT = 10.0
+"""Largest logit of a score that is made of a win rate."""
 HOW = {"static": STATIC, "quiescence": QUIESCENCE, "search": SEARCH}
 
 
@@ -32,6 +34,13 @@ class Labeller(Protocol):
         """Stop the running work soon; may be called from any thread."""
 
 
+class LabelSource(Protocol):
+    """Everything a worker needs to label positions; picklable."""
+
+    def open(self) -> Labeller:
+        """Create a labeller with memory of its own. Raises OSError or ValueError."""
+
+
 @dataclass(frozen=True)
 class NetworkLabels:
     """Labels by a network: its static value, its quiescence or its search."""
@@ -42,6 +51,11 @@ class NetworkLabels:
     """Nodes per search; 0 means no limit."""
     depth: int = 0
     """Depth per search; 0 means no limit."""
+
+    @property
+    def cp_per_logit(self) -> float:
+        """Scale of the scores."""
+        return self.network.cp_per_logit
 
     def open(self) -> Labeller:
         """Create a labeller with memory of its own."""
@@ -64,16 +78,37 @@ class _Network:
         self._studio.stop()
 
 
+@dataclass(frozen=True)
+class NoLabels:
+    """No scores: positions learn from their games' results."""
+
+    def open(self) -> Labeller:
+        """Create a labeller."""
+        return _Nothing()
+
+
+class _Nothing:
+    def label(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros(len(codes), np.int16), np.zeros(len(codes), np.uint16)
+
+    def forget(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+def scores_of_rates(rates: np.ndarray, cp_per_logit: float) -> np.ndarray:
+    """Return scores int16 (n,) of win rates float64 (n,), at most LOGIT_LIMIT logits."""
+    with np.errstate(divide="ignore"):
+        logits = np.clip(np.log(rates / (1 - rates)), -LOGIT_LIMIT, LOGIT_LIMIT)
+    return np.rint(np.clip(logits * cp_per_logit, 1 - MATE_SCORE, MATE_SCORE - 1)).astype(np.int16)
+
+
 def blend_results(scores: np.ndarray, results: np.ndarray, share: float, cp_per_logit: float) -> np.ndarray:
     """Return scores int16 (n,) whose win rates are mixed with game results by `share`.
 
     `results` float64 (n,) are for the mover, NaN for positions without a game. Mate scores stay. A blended score is at
     most ten logits and stays below mate scores.
     """
-    logits = scores / cp_per_logit
-    rate = (1 - share) * sigmoid(logits) + share * results
-    with np.errstate(divide="ignore"):
-        blended = np.clip(np.log(rate / (1 - rate)), -10, 10) * cp_per_logit
-    blended = np.clip(blended, 1 - MATE_SCORE, MATE_SCORE - 1)
+    rate = (1 - share) * sigmoid(scores / cp_per_logit) + share * results
     keep = np.isnan(results) | (scores == UNLABELLED) | (np.abs(scores.astype(np.int64)) >= MATE_SCORE)
-    return np.where(keep, scores, np.rint(np.nan_to_num(blended))).astype(np.int16)
+    return np.where(keep, scores, scores_of_rates(np.where(keep, 0.5, rate), cp_per_logit))

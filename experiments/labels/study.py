@@ -150,6 +150,12 @@ class Studio:
         self._thread.record["stop"] = 1
 
     @property
+    def table(self) -> np.void:
+        """The transposition table's record."""
+        record: np.void = self._thread.table.record
+        return record
+
+    @property
     def searched(self) -> int:
         """Total nodes so far."""
         return int(self._study["searched"])

@@ -1,8 +1,9 @@
-"""d1-RMSE: the error of a network's win rate after one ply and quiescence, against long searches.
+"""d1-RMSE: the error of a network's win rate after one ply and quiescence, against long searches; and against results.
 
 A search asks its network about positions whose exchanges are settled, so the measure settles them too: it compares the
 win rate of a search to depth 1 with that of a search of many nodes, on varied positions. It correlates with strength in
-games, which accuracy on played positions does not.
+games, which accuracy on played positions does not. Long searches share the errors of their network. Results of games do
+not, so where positions have them, the measure also predicts those.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.labels.labels import LOGIT_LIMIT
 from experiments.labels.study import SEARCH, UNLABELLED, Studio
+from lite.records.batch import labelled_dtype
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
-from lite.records.formats import HCPE, hcpe_dtype, record_files
+from lite.records.formats import HCPE, NO_GAME, hcpe_dtype, record_files
+from lite.training.metrics import log_losses
 from lite.training.targets import win_rate
 from search.evaluation.network_file import load_network
 from search.rules.huffman import HCP
@@ -77,18 +81,87 @@ class D1Figures:
     """The first refused records of the yardstick."""
 
 
-def measure_d1(network_path: str, data: Sequence[Path]) -> D1:
-    """Measure a network on records with search scores.
+@dataclass(frozen=True)
+class ResultPrediction:
+    """How well a network predicts the results of games from the score after one ply and quiescence.
 
-    The records' scores become win rates by CP_PER_LOGIT, the network's scores by the scale that suits it best. The
-    error is the standard error of the mean square, propagated to the root. Raises OSError or ValueError.
+    The names of the fields are those of JSON, where they stand beside other figures.
     """
-    codes, scores, refusals = _records(data)
+
+    result_log_loss: float
+    """Log loss of the win rate after one ply and quiescence against results, in nats; a draw is half a win."""
+    result_log_loss_error: float
+    """Standard error of `result_log_loss`, with every position as one observation."""
+    result_accuracy: float | None
+    """Share of winners that this win rate predicts, without draws; None if every game was drawn."""
+    result_scale: int
+    """Centipawns per logit that suit the network best for predicting results."""
+    result_positions: int
+    """Number of positions of the yardstick with results."""
+    result_refused: dict[str, int]
+    """Number of refused records of the yardstick by reason."""
+
+
+@dataclass(frozen=True)
+class YardstickFigures:
+    """The figures of a network on a yardstick."""
+
+    d1: D1 | None
+    """Figures against the scores; None if no position has a score."""
+    results: ResultPrediction | None
+    """Figures against the results; None if no position has a game."""
+    refusals: Refusals
+    """Records of the yardstick that could not be used."""
+
+    def figures(self) -> list[D1Figures | ResultPrediction]:
+        """Return the known figures under names that stand beside those of other measurements."""
+        found = [] if self.d1 is None else [self.d1.figures()]
+        return [*found, *([] if self.results is None else [self.results])]
+
+
+def measure_d1(network_path: str, data: Sequence[Path]) -> D1:
+    """Measure a network on the positions with search scores. Raises OSError or ValueError."""
+    positions, refusals = _read(data)
+    positions = positions[positions["scored"]]
+    if not len(positions):
+        raise ValueError(f"{data[0]}: no position has a score; a yardstick needs records labelled by long searches")
+    return _against_scores(_searched(network_path, positions), positions["score"], refusals)
+
+
+def measure_yardstick(network_path: str, data: Sequence[Path]) -> YardstickFigures:
+    """Measure a network on records with search scores, with results, or with both.
+
+    Raises OSError, or ValueError where records have neither.
+    """
+    positions, refusals = _read(data)
+    scored, played = positions["scored"], positions["kind_of_result"] & NO_GAME == 0
+    if not (scored | played).any():
+        raise ValueError(f"{data[0]}: no position has a score or a game; a yardstick needs one of them")
+    found = _searched(network_path, positions)
+    return YardstickFigures(
+        _against_scores(found[scored], positions["score"][scored], refusals) if scored.any() else None,
+        _against_results(found[played], positions["result"][played], refusals) if played.any() else None,
+        refusals,
+    )
+
+
+def _searched(network_path: str, positions: np.ndarray) -> np.ndarray:
+    """Return the scores int16 (n,) of a network's searches to depth 1 of `labelled_dtype` positions."""
+    codes = np.ascontiguousarray(position_records(positions, HCPE, HCP).view(hcpe_dtype)["hcp"])
     studio = Studio(load_network(network_path), HASH_MB)
     found = np.empty(len(codes), np.int16)
     for place in range(len(codes)):
         studio.forget()
         found[place] = studio.study(codes[place : place + 1], SEARCH, depth=1)[0][0]
+    return found
+
+
+def _against_scores(found: np.ndarray, scores: np.ndarray, refusals: Refusals) -> D1:
+    """Compare a network's scores with those of long searches.
+
+    The long searches' scores become win rates by CP_PER_LOGIT, the network's scores by the scale that suits it best.
+    The error is the standard error of the mean square, propagated to the root.
+    """
     known = found != UNLABELLED
     wanted = win_rate(scores[known], CP_PER_LOGIT)
     squares = [(win_rate(found[known], float(scale)) - wanted) ** 2 for scale in SCALES]
@@ -98,18 +171,31 @@ def measure_d1(network_path: str, data: Sequence[Path]) -> D1:
     return D1(rmse, error, int(SCALES[best]), int(known.sum()), refusals)
 
 
-def _records(data: Sequence[Path]) -> tuple[np.ndarray, np.ndarray, Refusals]:
-    """Return hcp codes uint8 (n, 32) and scores int16 (n,) of the records with a score, and the refusals."""
-    codes, scores, refusals = [], [], Refusals()
+def _against_results(found: np.ndarray, results: np.ndarray, refusals: Refusals) -> ResultPrediction:
+    """Compare a network's scores int16 (n,) with the movers' results: 1 win, 0.5 draw, 0 loss."""
+    known = found != UNLABELLED
+    scores, results = found[known].astype(np.float64), results[known].astype(np.float64)
+    losses = [log_losses(np.clip(scores / scale, -LOGIT_LIMIT, LOGIT_LIMIT), results) for scale in SCALES]
+    best = int(np.argmin([loss.mean() for loss in losses]))
+    decided = results != 0.5
+    hits = (scores[decided] >= 0) == (results[decided] > 0.5)
+    return ResultPrediction(
+        result_log_loss=float(losses[best].mean()),
+        result_log_loss_error=float(losses[best].std() / np.sqrt(len(scores))),
+        result_accuracy=float(hits.mean()) if len(hits) else None,
+        result_scale=int(SCALES[best]),
+        result_positions=len(scores),
+        result_refused=refusals.figures().refused,
+    )
+
+
+def _read(data: Sequence[Path]) -> tuple[np.ndarray, Refusals]:
+    """Return the positions of record files (`labelled_dtype`) that have a score or a game, and the refusals."""
+    found, refusals = [np.zeros(0, labelled_dtype)], Refusals()
     for path in record_files(data):
         file = RecordFile(path, check_moves=False)
         refusals.add(file.lost)
         for block in file.blocks:
             positions = file.read_block(block, refusals)
-            positions = positions[positions["scored"]]
-            records = position_records(positions, HCPE, HCP).view(hcpe_dtype)
-            codes.append(records["hcp"])
-            scores.append(records["score"])
-    if not sum(map(len, codes)):
-        raise ValueError(f"{data[0]}: no position has a score; a yardstick needs records labelled by long searches")
-    return np.ascontiguousarray(np.concatenate(codes)), np.concatenate(scores), refusals
+            found.append(positions[positions["scored"] | (positions["kind_of_result"] & NO_GAME == 0)])
+    return np.concatenate(found), refusals

@@ -25,6 +25,7 @@ ENGLISH = Words(
     mate="mate",
     black_mates="mate +{plies}",
     white_mates="mate -{plies}",
+    counted_as_tsume=" (tsume: {plies} plies)",
     black_superior="superior +",
     white_superior="superior -",
     declaration="declaration",

@@ -25,6 +25,7 @@ JAPANESE = Words(
     mate="詰み",
     black_mates="{black}勝ち {plies}手詰",
     white_mates="{white}勝ち {plies}手詰",
+    counted_as_tsume="（詰将棋では{plies}手詰）",
     black_superior="{black}優等局面",
     white_superior="{white}優等局面",
     declaration="入玉宣言",

@@ -38,6 +38,8 @@ class Words:
     """A mate in {plies} plies by black."""
     white_mates: str
     """A mate in {plies} plies by white."""
+    counted_as_tsume: str
+    """Remark on a mate that is {plies} plies long as tsume shogi counts it."""
     black_superior: str
     """Black repeats a position with more pieces in hand."""
     white_superior: str

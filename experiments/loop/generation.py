@@ -12,7 +12,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from experiments.elo.sprt import Sprt
-from experiments.factory.expansion import Expansion, Labelling, expand
+from experiments.factory.expansion import Expansion, expand
+from experiments.factory.labelling import Labelling
 from experiments.factory.selfplay import self_play
 from experiments.jobs.produce import Production
 from experiments.labels.yardstick import D1Figures, measure_d1

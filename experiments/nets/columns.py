@@ -27,7 +27,7 @@ class Row:
 
     @property
     def title(self) -> str:
-        """Its name in tables and charts."""
+        """Name in tables and charts."""
         label = self.point.label if self.point else self.net.label
         return label + (f", seed {self.net.seed}" if self.net.seed else "")
 
@@ -79,7 +79,7 @@ def _first_seed(plan: Plan) -> int:
 
 
 def failures(results: Results) -> list[Failed]:
-    """Return what failed and has not been done since."""
+    """Return the failures of points that have not been done since."""
     return [
         one
         for one in results.all(Failed)

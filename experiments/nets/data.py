@@ -1,6 +1,6 @@
 """Sets of positions that a plan makes: in one number, of one kind, with one kind of label.
 
-cut      so many `positions` of sets: of hcpe evenly over all, of hcpe3 whole games drawn at random
+cut      a number of `positions` of sets: of hcpe evenly over all, of hcpe3 whole games drawn at random
 expand   positions made of recorded ones, by the options of `experiments.factory.expansion.Expansion`
 relabel  other labels for the positions of sets, by the options of `Relabelling` there
 tree     positions where searches from those of a set asked their network, in the main search or in quiescence
@@ -18,7 +18,8 @@ import numpy as np
 
 from experiments.factory.cut import check_formats, cut_evenly
 from experiments.factory.expand import ExpandTask, Mixture
-from experiments.factory.expansion import Expansion, Labelling, Relabelling, UnmetPositions, expand, relabel
+from experiments.factory.expansion import Expansion, Relabelling, UnmetPositions, expand, relabel
+from experiments.factory.labelling import Labelling
 from experiments.factory.seen import Seen
 from experiments.factory.sources import Sources
 from experiments.jobs.produce import produce
@@ -63,7 +64,7 @@ class Tree:
     where: Literal["main", "quiescence"]
     positions: int
     every: int = 1
-    """Take every so-many-th position of the set."""
+    """Distance of the positions that are taken of the set; 1 takes all."""
     net: str = "default"
     """The network that searches, whose static scores are the labels."""
 
@@ -180,10 +181,11 @@ def refuse_circles(sets: Mapping[str, Data]) -> None:
 
 
 def choose_positions(files: Sequence[Path], positions: int, output: Path) -> int:
-    """Write a file of so many positions of record sets; return how many.
+    """Write a file with `positions` positions of record sets; return their number.
 
-    Of hcpe exactly so many, evenly over all; of hcpe3 whole games with at least so many, drawn at random, the same at
-    every call. Raises OSError, or ValueError for too few positions, damaged games, and other or mixed formats.
+    Of hcpe it is exact, with positions evenly over all; of hcpe3 whole games are drawn at random, the same at every
+    call, until they have at least this number. Raises OSError, or ValueError for too few positions, damaged games,
+    and other or mixed formats.
     """
     formats = {record_format(path) for path in record_files(files)}
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -194,7 +196,7 @@ def choose_positions(files: Sequence[Path], positions: int, output: Path) -> int
 
 
 def cut_suffix(files: Sequence[Path]) -> str:
-    """Return the suffix of what `choose_positions` writes. Raises OSError, ValueError."""
+    """Return the suffix of the file that `choose_positions` writes. Raises OSError, ValueError."""
     return CUT_SUFFIXES[{record_format(path) for path in record_files(files)} == {HCPE3}]
 
 

@@ -85,7 +85,7 @@ def _worth(net: NetResult) -> tuple[float, float]:
 
 
 def check_play(play: Play, place: str, folder: Path) -> None:
-    """Raise OSError, or ValueError that begins with `place`, if no match could be played so, before any training."""
+    """Raise OSError, or ValueError that begins with `place`, if these games cannot be played, before any training."""
     match = _counted(play.opponent, play, play.nodes, folder / MATCHES)
     try:
         load_network(play.opponent)
@@ -150,7 +150,7 @@ class Tournament:
         ]
 
     def play_all(self) -> Iterator[Games | Failed]:
-        """Play what has not been played; keep and yield each result. Raises OSError, KeyboardInterrupt."""
+        """Play the remaining games; keep and yield each result. Raises OSError, KeyboardInterrupt."""
         for net, by in self.left():
             found: Games | Failed
             try:

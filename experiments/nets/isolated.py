@@ -23,7 +23,7 @@ from search.system.folder_lock import FolderLock
 Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
 LAST_WORDS = 500
-"""Characters that are kept of what a failed process wrote."""
+"""Number of characters that are kept of a failed process's output."""
 WAIT_SECONDS = 0.5
 
 
@@ -36,7 +36,7 @@ class Step(Protocol[Result_co]):
 
 @dataclass(frozen=True)
 class Done(Generic[Result]):
-    """A step's result, and what it took."""
+    """A step's result and its time."""
 
     result: Result
     seconds: float
@@ -47,7 +47,7 @@ class Isolated:
     """Runs steps one after another, each in a process of its own. `stop` may come from another thread."""
 
     def __init__(self, cores: Collection[int] = ()) -> None:
-        """`cores`: cores that each process is bound to, where the system can; empty: those of this process."""
+        """`cores`: cores that each process is bound to, where the system can; empty means the cores of this process."""
         self._cores = cores
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None

@@ -40,7 +40,7 @@ class Measures:
     valid: tuple[str, ...]
     """Held-out games: accuracy, log loss, calibration."""
     positions: int = 0
-    """Number of positions of `valid` that finished networks are measured on; 0: all."""
+    """Number of positions of `valid` that finished networks are measured on; 0 means all."""
     yardstick: tuple[str, ...] = ()
     """Held-out positions with the scores of long searches: d1-RMSE."""
     residual: str = ""
@@ -48,11 +48,11 @@ class Measures:
     kinds: dict[str, str] = field(default_factory=dict)
     """Such positions by their kind: a residual for each."""
     recorded: str = ""
-    """Games along which evaluations are timed; random games without."""
+    """Games along which evaluations are timed; by default random games."""
     repeats: int = 3
-    """Number of timings that must agree; their median counts. 0: nothing is timed."""
+    """Number of timings that must agree; their median counts. 0 means that nothing is timed."""
     step_rounds: int = 0
-    """Number of training steps of each network that are timed, all networks in turn; 0: none are."""
+    """Number of training steps of each network that are timed, all networks in turn; 0 means none."""
 
     def files(self) -> tuple[str, ...]:
         """Return all files and sets that networks are measured on."""
@@ -62,7 +62,7 @@ class Measures:
 
 @dataclass(frozen=True)
 class Play:
-    """How networks play, against whom, and which ones do."""
+    """Games of the networks: which ones play, against whom, by which rules."""
 
     who: Literal["front", "named", "all"] = "front"
     """front: networks of the plan near the front of d1-RMSE over cost, and all that were made elsewhere; named: points
@@ -74,15 +74,15 @@ class Play:
     nodes: int = 5000
     """Nodes per move of both players, and of the opponent where equal time counts."""
     games: int = 100
-    """Games of each way of `by`; 0: no games."""
+    """Games of each way of `by`; 0 means no games."""
     openings: str = ""
-    """File of openings; random moves from the start without."""
+    """File of openings; by default random moves from the start position."""
     near: float = 0.003
-    """A network is near the front if its d1-RMSE is at most so much above the best that costs no more."""
+    """A network is near the front if its d1-RMSE is at most this much above the best that costs no more."""
     win_score: int = 3000
-    """Centipawns at which a game ends when both sides report so for 8 plies; 0: games are played to their end."""
+    """Score in centipawns that ends a game when both sides report it for 8 plies; 0 plays games to their end."""
     playouts: int = 50
-    """Playouts per move of residual networks, which play at those in place of nodes."""
+    """Playouts per move of residual networks, which replace their nodes."""
     opponent_depth: int = 9
     """Depth of the opponent of residual networks."""
     byoyomi: int = 1000
@@ -98,7 +98,8 @@ class Table:
     """nets: a line per network; kinds: the same with residuals by kind of position; seeds: a column per network, means
     over its seeds, differences to the first one; games: all networks that have played, and what predicts their Elo."""
     over: Literal["", "positions", "result share"] = ""
-    """Quantity on the axis of d1-RMSE in the report, a curve per `line` of the points; empty: an interval a net."""
+    """Quantity on the axis of d1-RMSE in the report, a curve per `line` of the points; empty means an interval per
+    network."""
 
 
 @dataclass(frozen=True)
@@ -106,20 +107,20 @@ class Point:
     """One network of a plan."""
 
     name: str
-    """Name that its results go by, with the seed: given, or made of its kind and a digest of its options."""
+    """Key of its results, with the seed: the given name, or its kind with a digest of its options."""
     label: str
     """Name in tables: the given one, or the options that differ within the plan."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of its training; none of a network that was made elsewhere."""
+    """Options of its training; empty for a network that was made elsewhere."""
     seed: int = 0
     net: str = ""
     """File or name of a network that was made elsewhere."""
     after: str = ""
     """Name of the point whose network of the same seed the training begins from."""
     tables: tuple[str, ...] | None = None
-    """Tables that show it; None: all of them."""
+    """Tables that show it; None means all."""
     line: str = ""
-    """Line of a picture that it is a point of."""
+    """Line of a picture that this point belongs to."""
     plays: bool = False
 
     @property
@@ -141,7 +142,7 @@ class Entry:
     options: dict[str, Any] = field(default_factory=dict)
 
     def fault(self) -> str:
-        """Return what is wrong with it; empty if nothing is."""
+        """Return an error message; empty if there is none."""
         if _PATH.search(self.name):
             return "needs a name of its own, without a slash"
         if self.seeds is not None and len(set(self.seeds)) < max(len(self.seeds), 1):
@@ -155,14 +156,14 @@ class Plan:
 
     measure: Measures
     train: dict[str, Any] = field(default_factory=dict)
-    """Options of every point that has none of its own; by kinds of network, too."""
+    """Default options of every point, also by kind of network."""
     play: Play | None = None
     search: Literal["grid", "random", "tpe", "nsga2"] = "grid"
-    """How points are chosen of the spaces."""
+    """Method that chooses points of the spaces."""
     points: int = 0
     """Number of points to choose, unless all of a grid."""
     seed: int = 0
-    """Seed of choosing."""
+    """Seed of that choice."""
     seeds: tuple[int, ...] = (0,)
     """Seeds of every point that names none."""
     data: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -173,7 +174,7 @@ class Plan:
 
     @property
     def playing(self) -> Play | None:
-        """How networks play; None: there are no games."""
+        """Rules of the games; None means no games."""
         return self.play if self.play and self.play.games else None
 
     @cached_property
@@ -291,7 +292,7 @@ class Plan:
         return {kind: frozenset(_varied(options)) for kind, options in whole.items()}
 
     def check(self) -> None:
-        """Raise ValueError for a plan of which something could not be done."""
+        """Raise ValueError for a plan that cannot be carried out."""
         for number in (self.seed, *self.seeds):
             if not 0 <= number < 1 << 31:
                 raise ValueError(f"seed {number}: a whole number from 0 to 2^31 - 1 is needed")
@@ -349,7 +350,7 @@ class Plan:
 
 
 def plan_of(entries: Mapping[str, Any], place: str) -> Plan:
-    """Return the plan that entries as TOML has them describe. Raises ValueError that begins with `place`."""
+    """Return the plan of a TOML document's entries. Raises ValueError that begins with `place`."""
     plan = typed(Plan, dict(entries), place)
     try:
         plan.check()
@@ -373,7 +374,7 @@ def _files(value: Any) -> tuple[str, ...]:
 
 
 def _extremes(space: Space) -> Iterator[Mapping[str, Any]]:
-    """Yield combinations in which every value that is checked stands once."""
+    """Yield combinations that contain every checked value."""
     first = {name: ends(choices)[0] for name, choices in space.items()}
     yield first
     for name, choices in space.items():

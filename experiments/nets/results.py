@@ -19,7 +19,7 @@ Kept = TypeVar("Kept", bound="Keyed")
 
 @dataclass(frozen=True)
 class Keyed(Line):
-    """A line about what `name` and `seed` name; a later one of the same key replaces it."""
+    """A line with the key `name` and `seed`; a later line of the same key replaces it."""
 
     name: str
     seed: int
@@ -50,18 +50,18 @@ class NetResult(Keyed, kind="net"):
 
     label: str
     options: Mapping[str, Any]
-    """Options of its training; none of a network that was made elsewhere."""
+    """Options of its training; empty for a network that was made elsewhere."""
     net: str
-    """The file that plays."""
+    """The network file that plays."""
     sha256: str
     size: Size | None
-    """None: not recorded."""
+    """Size; None means not recorded."""
     tested: Tested
     trained: Trained | None = None
     folded: Folded | None = None
     timed: Timed | None = None
     data: Mapping[str, str] = field(default_factory=dict)
-    """Digests of what it learnt from."""
+    """Digests of its training data."""
     made_by: Program = field(default_factory=program)
     versions: Mapping[str, str] = field(default_factory=libraries)
 
@@ -71,7 +71,7 @@ class NetResult(Keyed, kind="net"):
 
     @property
     def title(self) -> str:
-        """Its name in tables and charts."""
+        """Name in tables and charts."""
         return self.label + (f", seed {self.seed}" if self.seed else "")
 
 
@@ -137,7 +137,7 @@ class Results:
     """The results of a plan, the last of each key."""
 
     def __init__(self, lines: Iterable[Keyed] = (), append: Callable[[Keyed], None] | None = None) -> None:
-        """`append`: keeps a result on the disk; None: results are not kept."""
+        """`append`: keeps a result on the disk; None means that results are not kept."""
         self._kept: dict[tuple[str, str, int], Keyed] = {}
         self._append = append
         for line in lines:

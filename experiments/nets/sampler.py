@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import optuna
 
 STUDY = "study.log"
-"""Optuna's own record of what was chosen, in the folder of the plan."""
+"""Optuna's record of the chosen points, in the folder of the plan."""
 AIMS = 2
 """Figures that are minimised: d1-RMSE and nanoseconds."""
 PATIENCE = 20
@@ -52,7 +52,7 @@ class Sampler:
         self._failed = 0
 
     def points(self) -> Iterator[Point]:
-        """Yield points that are not done, until there are as many as the plan wants."""
+        """Yield points that are not done, up to the number that the plan asks for."""
         import optuna
 
         for frozen in self._study.get_trials(states=[optuna.trial.TrialState.RUNNING]):

@@ -14,7 +14,7 @@ from experiments.nets.steps import Rare
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of some values, with its standard error; None: there is no value, or but one."""
+    """A mean and its standard error; the mean is None without values, the error also for a single value."""
 
     mean: float | None
     error: float | None

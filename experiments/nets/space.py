@@ -1,4 +1,4 @@
-"""The values that a plan lets options have, and the words that tell points apart."""
+"""The values that a plan allows for options, and the labels that distinguish points."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Range:
     low: int | float
     high: int | float
     step: int | float | None = None
-    """Distance between neighbouring values; None: any number between the ends."""
+    """Distance between neighbouring values; None means any number between the ends."""
     log: bool = False
     """Equal ratios are equally likely, in place of equal distances."""
 

@@ -95,7 +95,7 @@ class Rare:
 
 @dataclass(frozen=True)
 class Tested:
-    """A network on held-out positions; None: not measured."""
+    """Figures of a network on held-out positions; None means not measured."""
 
     report: Report
     policy_accuracy: float | None = None
@@ -170,7 +170,7 @@ class MeasureStep:
     """A folded network, or a trained residual one."""
     valid: tuple[Path, ...]
     positions: int | None = None
-    """Number of positions of `valid`; None: all."""
+    """Number of positions of `valid`; None means all."""
     yardstick: tuple[Path, ...] = ()
     residual: Path | None = None
     kinds: Mapping[str, Path] = field(default_factory=dict)

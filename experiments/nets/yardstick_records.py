@@ -1,22 +1,29 @@
-"""A yardstick: held-out positions with the scores of long searches, on which d1-RMSE is measured.
+"""A yardstick: held-out positions with the scores of long searches, or with the results of their games.
 
-Half of the positions were played, half have random moves played on. Their scores are those of one engine, so d1-RMSE
-favours networks that score as that engine does.
+Half of the positions with scores were played, half have random moves played on. d1-RMSE on them favours networks that
+score as the searching engine does, less so if the searches of two networks are averaged. Results favour no network, and
+say less per position.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from experiments.factory.expand import Mixture
-from experiments.factory.expansion import Expansion, Labelling, expand
+from experiments.factory.expansion import Expansion, expand
+from experiments.factory.labelling import Labelling
 from experiments.jobs.workforce import Workforce
 from lite.records.reader import Reader
 from search.system.bounds import check_numbers
+from search.system.options import OptionError
 
 SEED = 77
 """Seed of the choice of positions: equal commands make equal yardsticks."""
+
+
+Truth = Literal["searches", "results"]
 
 
 @dataclass(frozen=True)
@@ -28,9 +35,15 @@ class Yardstick:
     output: Path = Path("yard")
     """Folder of the positions. The same command resumes an interrupted run."""
     positions: int = 20_000
-    """Number of positions, about; their standard error of d1-RMSE is about 0.0012."""
+    """Number of positions, about; the standard error of d1-RMSE of 20,000 is about 0.0012. Results need ten times as
+    many, from far more games than there are positions per game: positions of one game are alike."""
+    truth: Truth = "searches"
+    """What networks are measured against. searches: the scores of long searches. results: the results of the recorded
+    games, without any search."""
     net: str = "default"
     """The network that searches: a file, or `default`."""
+    second_net: str = ""
+    """A second network that searches the same positions; the win rates of both searches are averaged."""
     nodes: int = 10_000
     """Nodes of each search."""
     engine: str = ""
@@ -47,24 +60,41 @@ class YardstickReport:
     folder: str
     positions: int
     labelled_by: str
-    """The network or engine whose searches gave the scores, and which d1-RMSE favours."""
+    """The networks or the engine whose searches gave the scores, and which d1-RMSE favours; empty for results."""
     nodes: int
+    """Nodes of each search; 0 for results."""
+    truth: Truth = "searches"
+    """What networks are measured against on it."""
 
 
 def make_yardstick(options: Yardstick) -> YardstickReport:
     """Make a yardstick. Raises OSError, ValueError or KeyboardInterrupt as `expand` does."""
     check_numbers(options, "positions", "nodes")
-    recorded = Reader(options.data, 1, shuffle=False).positions
-    share = min(1.0, options.positions / (2 * max(recorded, 1)))
-    labels = Labelling(
-        "engine" if options.engine else "search",
-        options.net,
-        nodes=options.nodes,
-        engine=options.engine,
-        engine_option=options.engine_option,
-    )
-    mixture = Mixture(played=share, random=share)
+    share = options.positions / max(Reader(options.data, 1, shuffle=False).positions, 1)
+    if options.truth == "results":
+        _check_no_search(options)
+        labels, mixture = Labelling("result"), Mixture(played=min(1.0, share), random=0.0)
+    else:
+        labels = Labelling(
+            "engine" if options.engine else "search",
+            options.net,
+            nodes=options.nodes,
+            engine=options.engine,
+            engine_option=options.engine_option,
+            second_net=options.second_net,
+        )
+        mixture = Mixture(played=min(1.0, share / 2), random=min(1.0, share / 2))
     made = expand(Expansion(options.data, options.output, labels, SEED, options.workforce, mixture, options.net))
-    return YardstickReport(
-        str(options.output), int(made.count("positions")), options.engine or options.net, options.nodes
-    )
+    folder, positions = str(options.output), int(made.count("positions"))
+    if options.truth == "results":
+        return YardstickReport(folder, positions, "", 0, options.truth)
+    labelled_by = options.engine or " and ".join(filter(None, (options.net, options.second_net)))
+    return YardstickReport(folder, positions, labelled_by, options.nodes)
+
+
+def _check_no_search(options: Yardstick) -> None:
+    """Raise OptionError for an option of searches."""
+    for name in ("net", "second_net", "nodes", "engine", "engine_option"):
+        value = getattr(options, name)
+        if value != getattr(Yardstick, name):
+            raise OptionError(f"`{name}` {value}: has no effect with `truth` results", name, "truth")

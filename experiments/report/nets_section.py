@@ -196,7 +196,7 @@ def _chart_over_cost(title: str, rows: Sequence[Row], worth: str, kinds: Sequenc
 
 
 def _hover(row: Net) -> Row:
-    """Return what a chart shows of a network beside the figure."""
+    """Return the facts about a network that a chart shows beside the figure."""
     net = row.net
     found: Row = {
         "network": row.title,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from experiments.report.charts import Chart, Row, diagonal, lines
@@ -16,53 +18,94 @@ VERBS = tuple(verb_of(kind) for kind in (*CONFIGS, RESNET))
 MOST_POINTS = 300
 """Points of a curve; more are thinned out evenly."""
 FIGURES = {"accuracy": ".2%", "log_loss": ".4f", "brier": ".4f", "calibration_error": ".4f"}
-HEAD = ("run", "kind", "steps", "held-out loss", "accuracy", "log loss", "Brier score", "calibration error")
+HEAD = (
+    "run",
+    "accuracy",
+    "held-out loss",
+    "log loss",
+    "Brier score",
+    "calibration error",
+    "held-out games",
+    "kind",
+    "steps",
+)
+HELD_OUT = "valid"
+"""Role of held-out records among the sources of a run."""
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Points of the charts of one set of held-out games."""
+
+    accuracy: list[Row] = field(default_factory=list)
+    calibration: list[Row] = field(default_factory=list)
+    by_ply: list[Row] = field(default_factory=list)
 
 
 def training_section(runs: Sequence[Run]) -> Section:
     """Return the section of training runs. Raises OSError, or ValueError for a run that cannot be read."""
     losses: list[Row] = []
-    valid: list[Row] = []
-    calibration: list[Row] = []
-    by_ply: list[Row] = []
+    curves: dict[str, Curves] = {}
     table: list[list[str]] = []
+    names = _names_of_sets(runs)
     for run in runs:
         log = read_log(run.path)
         named = {"run": run.name, "command": command_of(run.record)}
         steps = lines_of(Steps, log)
         losses += [named | {"step": line.step, "loss": line.loss} for line in steps[:: _stride(steps)]]
         tested = lines_of(EpochTest, log)
+        games = names[_held_out(run)]
+        own = curves.setdefault(games, Curves())
         for line in tested:
             if line.report.accuracy is not None:  # drawn games alone have none
-                valid.append(named | {"step": line.step, "accuracy, %": 100 * line.report.accuracy})
+                own.accuracy.append(named | {"step": line.step, "accuracy, %": 100 * line.report.accuracy})
         figures = [""] * (1 + len(FIGURES))
         if tested:
             loss = _cell(tested[-1].loss, ".4f")
-            figures = [loss, *(_cell(getattr(tested[-1].report, name), form) for name, form in FIGURES.items())]
+            accuracy, *others = (_cell(getattr(tested[-1].report, name), form) for name, form in FIGURES.items())
+            figures = [accuracy, loss, *others]
             for one in tested[-1].report.calibration:
                 shown = {"predicted": one.predicted, "actual": one.actual, "positions": one.positions}
-                calibration.append({"run": run.name, **shown})
+                own.calibration.append({"run": run.name, **shown})
             for band in tested[-1].report.by_ply:
                 if band.accuracy is not None:
                     ply = band.band.removeprefix("ply ")
-                    by_ply.append({"run": run.name, "ply": ply, "accuracy, %": 100 * band.accuracy})
+                    own.by_ply.append({"run": run.name, "ply": ply, "accuracy, %": 100 * band.accuracy})
         taken = max((line.step for line in log), default=0)
-        table.append([run.name, run.record.verb.partition(" ")[2], f"{taken:,}", *figures])
-    charts = [
-        *_drawn(losses, "Training loss", "step", "loss", dots=False),
-        *_drawn(valid, "Accuracy on held-out games", "step", "accuracy, %"),
-        *(diagonal(chart) for chart in _drawn(calibration, "Calibration", "predicted", "actual")),
-        *_drawn(by_ply, "Accuracy by ply", "ply", "accuracy, %"),
-    ]
+        table.append([run.name, *figures, games, run.record.verb.partition(" ")[2], f"{taken:,}"])
+    charts = _drawn(losses, "Training loss", "step", "loss", dots=False)
+    for games, found in curves.items():
+        on = f": {games}" if len(curves) > 1 else ""
+        charts += _drawn(found.accuracy, f"Accuracy on held-out games{on}", "step", "accuracy, %")
+        charts += map(diagonal, _drawn(found.calibration, f"Calibration{on}", "predicted", "actual"))
+        charts += _drawn(found.by_ply, f"Accuracy by ply{on}", "ply", "accuracy, %")
     about = (
         "Training loss by step, and for held-out games accuracy by step, and calibration and accuracy by ply of the "
-        "last epoch."
+        "last epoch. Runs with other held-out games have charts of their own, as their figures do not compare."
     )
     return Section("Training", about, charts, [Table(HEAD, table)], list(map(origin_of, runs)))
 
 
 def _cell(value: float | None, form: str) -> str:
     return "" if value is None else format(value, form)
+
+
+def _held_out(run: Run) -> tuple[str, ...]:
+    """Return the digests of a run's held-out records; empty without any."""
+    return tuple(source.sha256 for source in run.record.sources if source.role == HELD_OUT)
+
+
+def _names_of_sets(runs: Sequence[Run]) -> dict[tuple[str, ...], str]:
+    """Return a name for each set of held-out records: its files, with the start of its digest where names are equal."""
+    files = {
+        _held_out(run): ", ".join(Path(source.name).name for source in run.record.sources if source.role == HELD_OUT)
+        for run in runs
+    }
+    named = list(files.values())
+    return {
+        digests: name if not digests or named.count(name) == 1 else f"{name} ({digests[0][:6]})"
+        for digests, name in files.items()
+    }
 
 
 def _drawn(rows: list[Row], title: str, x: str, y: str, dots: bool = True) -> list[Chart]:

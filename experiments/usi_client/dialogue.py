@@ -58,11 +58,14 @@ class Dialogue:
             self._process.stdin.write(f"{line}\n".encode())
             self._process.stdin.flush()
 
-    def until(self, word: str, seconds: float) -> list[str]:
-        """Return the lines up to the one whose first word is `word`; ValueError if the engine ends or is too slow."""
+    def until(self, word: str, seconds: float, notice: bool = True) -> list[str]:
+        """Return the lines up to the one whose first word is `word`; ValueError if the engine ends or is too slow.
+
+        `notice`: report a long wait on standard error.
+        """
         begun = time.monotonic()
         lines: list[str] = []
-        noticed = False
+        noticed = not notice
         while True:
             waited = time.monotonic() - begun
             if waited >= seconds:
@@ -75,6 +78,7 @@ class Dialogue:
             except queue.Empty:
                 continue
             if line is None:
+                self._lines.put(None)  # a later wait ends at once, too
                 raise ValueError(f"{self._name}: ended before {word}{self._exit_text(lines)}")
             lines.append(line)
             if line.partition(" ")[0] == word:

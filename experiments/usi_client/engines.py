@@ -134,15 +134,15 @@ class Engine:
         return f"{option}|" if self.declared[option].kind in ("string", "filename", "combo") else option
 
 
-def ask_engine(command: str, settings: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> Engine:
+def ask_engine(command: str, settings: Sequence[str] = (), defaults: Mapping[str, str | int] = NO_DELAY) -> Engine:
     """Start an engine, set its NAME=VALUE options, wait until it is ready, end it, and return its description.
 
-    It runs in its program's folder with `environment`, this process's `LITESHOGI_` variables and the variables by which
-    programs find their files. Raises ValueError for an engine that does not start and for an option that it refuses.
+    It runs in its program's folder with this process's `LITESHOGI_` variables and the variables by which programs find
+    their files. `defaults`: options that are set where the engine has them and `settings` do not. Raises ValueError for
+    an engine that does not start and for an option that it refuses.
     """
     program, arguments = engine_command(command)
     passed = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith(OURS)}
-    passed |= environment or {}
     with Dialogue(command, [str(program), *arguments], program.parent, passed) as dialogue:
         dialogue.send("usi")
         lines = dialogue.until("usiok", USIOK_SECONDS)
@@ -156,7 +156,7 @@ def ask_engine(command: str, settings: Sequence[str] = (), environment: Mapping[
             except ValueError as error:
                 raise ValueError(f"{command}: {error}") from error
             chosen[option] = value
-        options = {**{option: value for option, value in NO_DELAY.items() if option in declared}, **chosen}
+        options = {**{option: value for option, value in defaults.items() if option in declared}, **chosen}
         for option, value in options.items():
             dialogue.send(f"setoption name {option} value {value}")
         dialogue.send("isready")

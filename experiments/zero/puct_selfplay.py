@@ -16,14 +16,15 @@ from experiments.jobs.produce import Production, produce
 from experiments.jobs.protocol import Product
 from experiments.jobs.workforce import Workforce
 from experiments.network_kinds.kind import network_file_of
+from experiments.network_kinds.policy_value_bytes import network_bytes
 from experiments.zero.exploration import Exploration
-from experiments.zero.onnx_bytes import network_bytes, open_network
 from experiments.zero.puct_game import Game, tree_megabytes
 from experiments.zero.search import search_together
 from lite.datasets.plan import flat, plan_run
 from lite.records.formats import HCPE3, MOST_VISITS
 from search.puct.engine import Settings
 from search.puct.leaves import Leaves
+from search.puct.onnx_network import open_network
 from search.system.bounds import check_numbers
 from search.system.options import OptionError
 

@@ -95,6 +95,7 @@ class DensePieceSquareNetwork(ValueNetwork):
         if self.kings.buckets > 1:
             self.king_table = nn.Parameter(torch.zeros(self.kings.buckets, PIECE_SQUARE_ROWS, width))
         self.norm = nn.BatchNorm1d(width)
+        self._start_products()
         inputs, outputs = self.activates.input_count(width) * perspectives, buckets * (1 + draw)
         self.layer_stacks = later_layers(config, inputs, hidden, outputs)
         if self.layer_stacks is None:

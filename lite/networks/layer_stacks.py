@@ -197,6 +197,9 @@ class LayerStacks(nn.Module):
         shapes = list(zip(out, into, strict=True))
         self.own_weight = nn.ParameterList(nn.Parameter(torch.zeros(own, *shape)) for shape in shapes)
         self.own_bias = nn.ParameterList(nn.Parameter(torch.zeros(own, size)) for size in out)
+        self.measures_excess = False
+        """Whether training steps compute what `take_excess` returns."""
+        self._excess: torch.Tensor | None = None
         self.limited = limits is not None
         for number, limit in enumerate(limits or ()):
             self.register_buffer(f"limit_{number}", torch.tensor(limit)[:, None], persistent=False)
@@ -253,17 +256,27 @@ class LayerStacks(nn.Module):
     def _through(self, x: torch.Tensor, layers: Layers, linear: Any) -> torch.Tensor:
         """Return the outputs; `linear(x, weight, bias)` applies a layer of each position's stack."""
         direct = None
+        excess = []
         for number, (weight, bias) in enumerate(layers[:-1]):
             sums = linear(x, weight, bias)
             if number == 0 and self.shortcut:
                 sums, direct = sums[:, :-1], sums[:, -1:]
+            if self.measures_excess and self.training:
+                excess.append((sums.abs() - self.ceiling).clamp(min=0).square().mean())
             x = torch.relu(sums) if self.ceiling == float("inf") else sums.clamp(0.0, self.ceiling)
             if number == 0 and self.hidden_squares:
                 x = torch.cat(((SQUARE_GAIN * sums * sums).clamp(max=self.ceiling), x), 1)
+        self._excess = torch.stack(excess).sum() if excess else None
         outputs: torch.Tensor = linear(x, *layers[-1])
         if direct is None:
             return outputs
         return torch.cat((outputs[:, :1] + direct, outputs[:, 1:]), 1)
+
+    def take_excess(self) -> torch.Tensor:
+        """Return the mean square of the hidden sums' excess over -ceiling..ceiling in the last training step, once."""
+        excess, self._excess = self._excess, None
+        assert excess is not None, "measured in training steps alone"
+        return excess
 
     def weights(self) -> Layers:
         """Return every layer with the shared part added, its weights within the limits."""
@@ -278,6 +291,16 @@ class LayerStacks(nn.Module):
                 total = torch.minimum(torch.maximum(total, -limit), limit)
             layers.append((total, constant))
         return layers
+
+    def fill(self, number: int, weight: torch.Tensor, bias: torch.Tensor) -> None:
+        """Set layer `number` of all stacks, [stacks, out, in] and [stacks, out]; what they share becomes the mean."""
+        linear: Any = self.shared[number]
+        parts = (linear.weight, self.own_weight[number], weight), (linear.bias, self.own_bias[number], bias)
+        with torch.no_grad():
+            for shared, own, whole in parts:
+                shared.copy_(whole.mean(0))
+                if self.count > 1:
+                    own.copy_(whole.to(shared) - shared)
 
     def clip(self) -> None:
         """Move the weights into the limits, so that a gradient passes to each of them."""

@@ -134,6 +134,7 @@ class LiteValueNetwork(ValueNetwork):
             self.king_pieces = nn.Parameter(torch.zeros(self.kings.buckets, EMPTY, embedding))
             self.king_hands = nn.Parameter(torch.zeros(self.kings.buckets, HAND_PADDING - 1, embedding))
         width = channels * LINES * len(self.directions)
+        self._start_products()
         inputs, outputs = self.activates.input_count(width) * perspectives, buckets * (1 + draw)
         self.layer_stacks = later_layers(config, inputs, (hidden,), outputs)
         if self.layer_stacks is None:

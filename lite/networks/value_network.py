@@ -33,6 +33,8 @@ from search.rules.shogi import EMPTY, HAND_CODES, OTHER_COLOUR
 
 HAND_PADDING = 57
 """Index of the row that stands for "nothing" in `x2`."""
+PRODUCT_MEAN, PRODUCT_SPREAD = 0.5, 0.5
+"""Mean and standard deviation of the first layer's sums in an untrained network with an activation by pairs."""
 _OTHER_PIECE = OTHER_COLOUR[: EMPTY + 1].tolist()
 _OTHER_HAND = [(row + 28) % 56 if row < 56 else HAND_PADDING for row in range(HAND_PADDING + 1)]
 """The other player's index in `x2`, by index; `_OTHER_PIECE` holds board codes."""
@@ -107,6 +109,17 @@ class ValueNetwork(nn.Module):
         # Computed by Python: PyTorch arithmetic on the device `meta` is slow, see shapes.py.
         self.register_buffer("_other_piece", torch.tensor(_OTHER_PIECE), persistent=False)
         self.register_buffer("_other_hand", torch.tensor(_OTHER_HAND), persistent=False)
+
+    def _start_products(self) -> None:
+        """Set the normalisations of an activation by pairs: sums start around the middle of 0..1.
+
+        A gradient passes to a factor where both are above 0, and of plainly normalised sums that is a quarter.
+        """
+        for norm in self.norms() if self.activates.pairwise else ():
+            weight, bias = norm.get_parameter("weight"), norm.get_parameter("bias")
+            if not weight.is_meta:  # see shapes.py
+                nn.init.constant_(weight, PRODUCT_SPREAD)
+                nn.init.constant_(bias, PRODUCT_MEAN)
 
     @property
     def config(self) -> dict[str, Any]:

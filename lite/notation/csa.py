@@ -19,6 +19,7 @@ from functools import cache
 import numpy as np
 
 from lite.amounts import amount
+from lite.notation.csa_moves import KIND_OF, csa_square, read_csa_move
 from lite.notation.game import (
     BLACK_WON,
     DRAWN,
@@ -39,18 +40,14 @@ from search.rules.position import new_position
 from search.rules.set_up import BOARD_ERRORS, set_board
 from search.rules.sfen import get_sfen
 from search.rules.shogi import (
-    DROP_ORIGIN,
     EMPTY,
     HAND_KINDS,
     KINDS,
     PIECES_IN_BOX,
     PRO_PAWN,
-    PROMOTE,
     SQUARES,
 )
 
-_KINDS = ("FU", "KY", "KE", "GI", "KA", "HI", "KI", "OU", "TO", "NY", "NK", "NG", "UM", "RY")
-_KIND_OF = {name: kind for kind, name in enumerate(_KINDS)}
 _START_ROWS = (
     "P1-KY-KE-GI-KI-OU-KI-GI-KE-KY",
     "P2 * -HI *  *  *  *  * -KA * ",
@@ -62,7 +59,6 @@ _START_ROWS = (
     "P8 * +KA *  *  *  *  * +HI * ",
     "P9+KY+KE+GI+KI+OU+KI+GI+KE+KY",
 )
-_MOVE = re.compile(r"([+-])([0-9]{2})([1-9]{2})([A-Z]{2})")
 _READERS_NUMBER = re.compile(r"'\*\s*[+-]?[0-9]")
 """A comment for readers that begins with a number. It is no score: scores follow two stars."""
 _TIME = re.compile(r"T([0-9]{1,7}(?:\.[0-9]*)?)\s*$")
@@ -143,7 +139,7 @@ def _start_of(lines: list[str]) -> str:
             for statement in map(str.strip, line.split(",")):
                 setup.append(statement)
                 if statement in ("+", "-"):
-                    return _start(setup)
+                    return start_sfen(setup)
     raise GameError(_NO_POSITION)
 
 
@@ -162,11 +158,6 @@ def _games(text: str, name: str) -> Iterator[tuple[str, int, list[str]]]:
             first = index + 1
     if number == 1 and text.strip():
         yield f"{name} game 1", 1, lines
-
-
-def _square(digits: str) -> int:
-    """Return the square of two digits, file and rank."""
-    return (int(digits[0]) - 1) * 9 + int(digits[1]) - 1
 
 
 class _Reader:
@@ -221,7 +212,7 @@ class _Reader:
                 raise self._error(f"a position in the middle of it: {quoted(line)}")
             self.setup.append(line if mark == "P" else line.rstrip())
             if mark != "P":
-                self.builder = GameBuilder(self.place, _start(self.setup))
+                self.builder = GameBuilder(self.place, start_sfen(self.setup))
         elif mark == "%":
             if self.builder is None:
                 raise self._error("an ending before the first position")
@@ -233,8 +224,10 @@ class _Reader:
             raise self._error(f"cannot read the line {quoted(line)}")
 
     def _move(self, line: str) -> None:
+        if self.builder is None:
+            raise self._error("a move before the first position")
         try:
-            _play(line, self.builder)
+            self.builder.play(read_csa_move(line, self.builder), line.rstrip())
         except GameError as error:
             if error.reason != "an illegal move":  # an illegal move is on an earlier line
                 raise self._error(str(error)) from None
@@ -322,35 +315,7 @@ def _read_game(lines: list[str], place: str, first: int, unfinished: bool) -> Ga
     return reader.finish(unfinished)
 
 
-def _play(text: str, builder: GameBuilder | None) -> None:
-    """Play a move statement such as `+7776FU`. Raises GameError."""
-    if builder is None:
-        raise GameError("a move before the first position")
-    match = _MOVE.fullmatch(text.rstrip())
-    if match is None or match.group(4) not in _KIND_OF:
-        raise GameError(f"cannot read the move {quoted(text, 20)}")
-    colour, origin, target, name = match.groups()
-    if "+-".index(colour) != builder.turn:
-        raise GameError(f"{builder.next_move(text[:8])} has the sign of the other side")
-    kind = _KIND_OF[name]
-    move = _square(target)
-    if origin == "00":
-        # A kind that cannot be in hand must not become the number of a square.
-        builder.play(move | (DROP_ORIGIN + kind) << 7 if kind < HAND_KINDS else 0, text.rstrip())
-        return
-    if "0" in origin:
-        raise GameError(f"cannot read the move {quoted(text, 20)}")
-    square = _square(origin)
-    standing = int(builder.pos["board"][square])
-    move |= square << 7
-    if standing != EMPTY and standing % KINDS != kind:
-        if standing % KINDS + PRO_PAWN != kind:
-            raise GameError(f"{builder.next_move(text[:8])}: another piece stands on the square of origin")
-        move |= PROMOTE
-    builder.play(move, text.rstrip())
-
-
-def _start(setup: list[str]) -> str:
+def start_sfen(setup: list[str]) -> str:
     """Return the SFEN of the position lines. The side to move alone means the start position: shogi-extend exports
     games of Shogi Wars and Shogi Quest so."""
     if len(setup) == 1:
@@ -384,9 +349,9 @@ def _start_board() -> np.ndarray:
 
 def _piece(text: str) -> int:
     """Return the piece of `+FU`."""
-    if text[:1] not in ("+", "-") or text[1:] not in _KIND_OF:
+    if text[:1] not in ("+", "-") or text[1:] not in KIND_OF:
         raise GameError(f"unknown piece {quoted(text)}")
-    return "+-".index(text[0]) * KINDS + _KIND_OF[text[1:]]
+    return "+-".index(text[0]) * KINDS + KIND_OF[text[1:]]
 
 
 def _put_row(line: str, board: np.ndarray) -> None:
@@ -405,9 +370,9 @@ def _take_away(text: str, board: np.ndarray) -> None:
     if not re.fullmatch(r"([1-9]{2}[A-Z]{2})*\s*", text):
         raise GameError(f"cannot read the position line {quoted('PI' + text, 28)}")
     for square, name in re.findall(r"([1-9]{2})([A-Z]{2})", text):
-        if name not in _KIND_OF or int(board[_square(square)]) % KINDS != _KIND_OF[name]:
+        if name not in KIND_OF or int(board[csa_square(square)]) % KINDS != KIND_OF[name]:
             raise GameError(f"no {name} on {square} to take away")
-        board[_square(square)] = EMPTY
+        board[csa_square(square)] = EMPTY
 
 
 def _put_pieces(line: str, board: np.ndarray, hands: np.ndarray) -> None:
@@ -433,4 +398,4 @@ def _put_pieces(line: str, board: np.ndarray, hands: np.ndarray) -> None:
         elif "0" in square:
             raise GameError(f"no square {square}")
         else:
-            board[_square(square)] = piece
+            board[csa_square(square)] = piece

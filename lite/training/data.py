@@ -50,6 +50,10 @@ class TrainingData:
             self.place = self.reader.place
             yield batch
 
+    def rewind(self) -> None:
+        """Take the reader back to the current place, after reading ahead."""
+        self.reader.resume_at(self.place)
+
     def fitted_scale(self) -> float:
         """Return the scale at which the scores predict the results best; the place stays.
 
@@ -63,7 +67,7 @@ class TrainingData:
             positions += len(batch)
             if positions >= FIT_POSITIONS:
                 break
-        self.reader.resume_at(self.place)
+        self.rewind()
         data = self._options.data[0]
         if positions and not any(map(len, scores)):
             raise OptionError(

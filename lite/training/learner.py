@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -43,14 +42,11 @@ class Learner:
                 torch.set_rng_state(saved.tensors["random"]["torch"])
 
     def _start_from(self, start: Any) -> None:
-        """Take over the weights of a network. Raises OptionError if it has another configuration."""
-        if start.config != self.model.config:
-            theirs, ours = (json.dumps(config) for config in (start.config, self.model.config))
-            path = self._task.options.init_from
-            raise OptionError(
-                f"`init_from` {path}: holds a network of {theirs}, and this run trains one of {ours}", "init_from"
-            )
-        self.model.load_state_dict(start.state_dict())
+        """Take over the weights of a network. Raises OptionError if its configuration does not allow it."""
+        try:
+            self._task.start_from(self.model, start)
+        except ValueError as error:
+            raise OptionError(f"`init_from` {self._task.options.init_from}: {error}", "init_from") from None
 
     def take_step(self, batch: Batch, step: int) -> dict[str, float]:
         """Take step 0 .. steps-1 of the run on a batch and return the losses by name.

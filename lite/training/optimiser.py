@@ -36,8 +36,8 @@ class OptimiserConfig:
     optimiser: OptimiserName = "adamw"
     """adamw: AdamW with warm-up and cosine. source: momentum SGD with three steps of the rate, as in the article."""
     learning_rate: float | None = None
-    """Peak learning rate. None means the one that suits the kind of network: 0.04 for dense, 0.005 for half_kp and k_p,
-    0.002 for resnet; for lite and untied 0.02 with adamw and 0.04 with source."""
+    """Peak learning rate. None means the one that suits the kind of network: 0.04 for dense, 0.005 for half_kp, k_p
+    and sfnn, 0.002 for resnet; for lite and untied 0.02 with adamw and 0.04 with source."""
     schedule: Schedule | None = None
     """Learning-rate schedule. cosine: linear rise, then a cosine down to 0. one_cycle: cosines from a 25th of the peak
     up and down. steps: three thirds, each at a tenth of the previous rate. None means cosine with adamw, steps with
@@ -145,6 +145,11 @@ class WeightAverage:
     def __init__(self, config: OptimiserConfig, model: nn.Module) -> None:
         self.config = config
         self.model: Any = copy.deepcopy(model).eval().requires_grad_(False)
+        self.count = 0
+
+    def restart(self, model: nn.Module) -> None:
+        """Make the average equal to the model's weights, before the first step."""
+        self.model.load_state_dict(model.state_dict())
         self.count = 0
 
     def update(self, model: nn.Module, progress: float) -> None:

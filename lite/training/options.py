@@ -15,6 +15,8 @@ from lite.networks.value_network import NetworkConfig
 from lite.records.place import POOL_POSITIONS
 from lite.training.checkpoint import json_safe
 from lite.training.optimiser import DEFAULT_RATES, OptimiserConfig
+from lite.training.targets import ScoreWinRates
+from lite.training.win_rate_model import WinRateModel
 from search.score import CP_PER_LOGIT
 from search.system.bounds import MOST_AT_ONCE, check_numbers
 from search.system.files import require_utf8
@@ -24,7 +26,8 @@ from search.system.paths import take_paths
 CALL_OPTIONS = ("resume", "overwrite", "max_steps")
 """Options of a single call."""
 FREE_OPTIONS = (
-    "output", "data", "valid", "epochs", "init_from", "save_minutes", "keep_epochs", "threads", "device"
+    "output", "data", "valid", "epochs", "init_from", "save_minutes", "keep_epochs", "threads", "device",
+    "progress_table",
 )  # fmt: skip
 """Options that a resumed run may be given otherwise: how long it is, and where files lie. Their content is compared."""
 
@@ -78,7 +81,8 @@ class TrainingOptions:
     net_cp_per_logit: float | None = None
     """Scale of the network's own centipawns; None means the scale of the scores."""
     init_from: Path | None = None
-    """Start from the weights of this trained network, or of the run in this folder; its kind and sizes must match."""
+    """Start from the weights of this trained network or nn.bin, or of the run in this folder. Its kind and sizes must
+    match; an SFNN may have another width and other stacks."""
     mirror: bool = False
     """Show each position left-right reversed half of the time."""
     seed: int = 0
@@ -140,6 +144,11 @@ class TrainingOptions:
         """Peak learning rate that suits the network; None means the optimiser's default."""
         return None
 
+    @property
+    def score_win_rates(self) -> ScoreWinRates | None:
+        """Function from scores in centipawns to win rates; None means the logistic function."""
+        return None
+
     def with_rate(self, rate: float | None) -> Self:
         """Return the options with this peak learning rate, where they leave it open."""
         if rate is None or self.optimiser.learning_rate is not None:
@@ -171,6 +180,15 @@ class ValueTraining(TrainingOptions):
     error_exponent: float | None = None
     """Minimise the absolute error of the win rate to this power, from 1 to 10 (usually 2 to 3); None means the
     cross-entropy."""
+    wrm: tuple[float, float] | None = None
+    """Learn win rates of nnue-pytorch's model with this offset and scale in centipawns, usually 270 and 340. None means
+    the logistic function of the score."""
+    saturation: float = 0.0
+    """Weight of a penalty on sums of hidden layers beyond the range of their activation; for networks with stacks, a
+    shortcut or hidden squares."""
+    progress_table: Path | None = None
+    """Table of a progress axis of the stacks: an nn.bin, a network or a progress.bin. None means that it is learnt from
+    the move numbers of the data, or taken over from the network that the run starts from."""
     device: Literal["cpu", "cuda"] = "cpu"
     """Device that trains: cpu, with this program's own kernels, or cuda, a GPU."""
 
@@ -186,6 +204,12 @@ class ValueTraining(TrainingOptions):
             )
         if self.error_exponent is not None and not 1 <= self.error_exponent <= 10:
             raise OptionError(f"`error_exponent` {self.error_exponent}: must be from 1 to 10", "error_exponent")
+        if self.wrm is not None and not (0 <= self.wrm[0] < float("inf") and 0 < self.wrm[1] < float("inf")):
+            raise OptionError(f"`wrm` {self.wrm}: must be an offset of 0 or more and a scale above 0", "wrm")
+        if self.wrm is not None and self.fit_scale:
+            raise OptionError("`wrm`: has a scale of its own, and `fit_scale` fits that of logits", "wrm", "fit_scale")
+        if not 0 <= self.saturation < float("inf"):
+            raise OptionError(f"`saturation` {self.saturation}: must be 0 or more", "saturation")
 
     @property
     def kind(self) -> str:
@@ -194,6 +218,16 @@ class ValueTraining(TrainingOptions):
     @property
     def suited_rate(self) -> float | None:
         return self.network.learning_rate
+
+    @property
+    def win_rate_model(self) -> WinRateModel | None:
+        """Model of win rates; None means the logistic function."""
+        return None if self.wrm is None else WinRateModel(*self.wrm, self.cp_per_logit)
+
+    @property
+    def score_win_rates(self) -> ScoreWinRates | None:
+        model = self.win_rate_model
+        return None if model is None else model.of_scores
 
     def fixed_options(self) -> Mapping[str, object]:
         return {**super().fixed_options(), "network": json_safe(self.network.as_json())}

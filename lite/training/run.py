@@ -85,8 +85,13 @@ class Run:
                 # Another version may count the data differently; the learning rate and the place depend on this number.
                 self.steps_per_epoch = saved.state.steps_per_epoch
                 scale, self.init_from = saved.state.cp_per_logit, saved.state.init_from
-            targets = TargetSchedule(options.lambda_, options.lambda_end, scale, self.steps_per_epoch * options.epochs)
+            steps = self.steps_per_epoch * options.epochs
+            targets = TargetSchedule(options.lambda_, options.lambda_end, scale, steps, options.score_win_rates)
             self.learner = Learner(self.task, targets, start, saved)
+            if saved is None:
+                self.task.prepare(self.learner.model, data.reader)
+                data.rewind()
+                self.learner.average.restart(self.learner.model)
         described = describe_sources(options.data)
         self._descriptions = dict(zip(short_names(described), described.values(), strict=True))
 

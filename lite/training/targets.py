@@ -11,6 +11,7 @@ A position without a score learns from its game's result alone, whatever the ble
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,9 @@ MATE_SCORE = 30000
 
 FITTED_SCALES = (20.0, 5000.0)
 """Range of plausible fitted scales: at their ends 100 centipawns, a pawn, win 99.3 % and 50.5 % of the games."""
+
+ScoreWinRates = Callable[[np.ndarray], np.ndarray]
+"""Function from scores in centipawns to win rates f8."""
 
 
 def sigmoid(logits: np.ndarray) -> np.ndarray:
@@ -44,14 +48,15 @@ def blend(
     lambda_: float,
     cp_per_logit: float,
     played: np.ndarray | bool = True,
+    win_rates: ScoreWinRates | None = None,
 ) -> np.ndarray:
     """Return targets f4 (B,): `lambda_` times the score's win rate plus 1 - `lambda_` times the result.
 
     Results are 1 win, 0.5 draw, 0 loss. Positions without a score (`scored`, bool (B,)) have the result as target,
     positions without a game (`played`, bool (B,)) the score's win rate. `lambda_` 0 learns from results alone, 1 from
-    scores alone, as in other trainers of this field.
+    scores alone, as in other trainers of this field. win_rates: of scores, in place of `win_rate`.
     """
-    expected = win_rate(score, cp_per_logit)
+    expected = win_rate(score, cp_per_logit) if win_rates is None else win_rates(score)
     target = np.where(played, (1 - lambda_) * result + lambda_ * expected, expected)
     return np.where(scored, target, result).astype(np.float32)
 
@@ -79,12 +84,14 @@ class TargetSchedule:
     """Scale of the scores."""
     steps: int
     """Steps of the run."""
+    win_rates: ScoreWinRates | None = None
+    """Win rates of scores; None means the logistic function at `cp_per_logit`."""
 
     def at(self, batch: Batch, step: int) -> np.ndarray:
         """Return the targets f4 (B,) of a batch at step 0 .. steps-1."""
         lambda_ = lambda_at(self.lambda_, self.lambda_end, step, self.steps)
         played = batch.kind_of_result & NO_GAME == 0
-        return blend(batch.result, batch.score, batch.scored, lambda_, self.cp_per_logit, played)
+        return blend(batch.result, batch.score, batch.scored, lambda_, self.cp_per_logit, played, self.win_rates)
 
 
 def fit_cp_per_logit(score: np.ndarray, result: np.ndarray) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -105,6 +106,19 @@ class Task(ABC):
     @abstractmethod
     def load_network(self, path: Path) -> nn.Module:
         """Return the trained network of a file. Raises OSError, ValueError."""
+
+    def start_from(self, model: Any, start: Any) -> None:
+        """Give the network to train the weights of another one. Raises ValueError if they do not fit."""
+        if start.config != model.config:
+            theirs, ours = (json.dumps(network.config) for network in (start, model))
+            raise ValueError(f"holds a network of {theirs}, and this run trains one of {ours}")
+        model.load_state_dict(start.state_dict())
+
+    def prepare(self, model: Any, batches: Iterable[Batch]) -> None:  # noqa: B027 (few kinds learn something)
+        """Learn what a new network needs before its first step; `batches` are those of the data, in its first order.
+
+        Raises ValueError if the data do not suffice.
+        """
 
     @abstractmethod
     def save_network(self, path: Path, model: Any, origin: NetworkOrigin) -> None:

@@ -11,17 +11,22 @@ import numpy as np
 import torch
 
 from lite.networks.first_layer import MAX_LISTED
+from lite.networks.from_integers import trainable
+from lite.networks.transfer import start_from
 from lite.networks.value_network import ValueNetwork
 from lite.records.batch import Batch, labelled_dtype
-from lite.training.checkpoint import json_safe, load_model, save_model
+from lite.training.checkpoint import NETWORK, file_format, json_safe, load_model, save_model
 from lite.training.loss import value_loss
 from lite.training.metrics import Metrics, log_losses
 from lite.training.network_origin import NetworkOrigin
 from lite.training.options import ValueTraining
+from lite.training.progress_table import learn_progress_table, read_progress_table
 from lite.training.run import Outcome, Run
 from lite.training.targets import drawn_games
 from lite.training.task import HeldOutFigures, Task
+from search.evaluation.network_file import load_network
 from search.rules.shogi import EMPTY, MIRRORED_SQUARE, NO_MOVE, SQUARES, WHITE
+from search.system.options import OptionError
 
 FEW_PARAMETERS = 1 << 22
 """Below this number of parameters the optimiser needs one core: the other threads of torch, which spin after each of
@@ -50,6 +55,14 @@ class ValueTask(Task):
     def build(self) -> ValueNetwork:
         model = self.untrained().to(self.options.device)
         model.threads, model.workers = self.options.threads, self.workers
+        if self.options.saturation:
+            if model.layer_stacks is None:
+                raise OptionError(
+                    f"`saturation` {self.options.saturation}: is for networks with stacks, a shortcut or hidden "
+                    "squares; leave it out",
+                    "saturation",
+                )
+            model.layer_stacks.measures_excess = True
         if sum(parameter.numel() for parameter in model.parameters()) < FEW_PARAMETERS:
             torch.set_num_threads(1)
         return model
@@ -84,7 +97,12 @@ class ValueTask(Task):
         share = self.workers.share(len(pieces))
         wanted = torch.from_numpy(target[keep][share])
         outputs = self.outputs(model, pieces[share], hands[share], in_check[share])
-        loss = value_loss(outputs[:, 0], wanted.to(outputs), options.error_exponent).sum() / len(pieces)
+        losses = value_loss(outputs[:, 0], wanted.to(outputs), options.error_exponent, options.win_rate_model)
+        loss = losses.sum() / len(pieces)
+        if options.saturation:
+            assert model.layer_stacks is not None
+            excess = model.layer_stacks.take_excess() * (len(outputs) / len(pieces))
+            loss = loss + options.saturation * excess
         if outputs.shape[1] == 1:
             return {"loss": loss}
         drawn, played = (torch.from_numpy(part[keep][share]).to(outputs) for part in drawn_games(batch))
@@ -101,7 +119,7 @@ class ValueTask(Task):
         metrics = Metrics()
         losses: list[np.ndarray] = []
         draw_losses: list[np.ndarray] = []
-        exponent = self.options.error_exponent
+        exponent, win_rates = self.options.error_exponent, self.options.win_rate_model
         for batch, target in batches:
             share = self.workers.share(len(batch))
             outputs = np.zeros((len(batch), model.output_count), np.float32)
@@ -112,7 +130,7 @@ class ValueTask(Task):
             logits = outputs[:, 0]
             metrics.add(logits, batch)
             wanted = torch.from_numpy(target).double()
-            losses.append(value_loss(torch.from_numpy(logits).double(), wanted, exponent).numpy())
+            losses.append(value_loss(torch.from_numpy(logits).double(), wanted, exponent, win_rates).numpy())
             if outputs.shape[1] == 2:
                 drawn, played = drawn_games(batch)
                 draw_losses.append(log_losses(outputs[:, 1], drawn)[played])
@@ -134,7 +152,32 @@ class ValueTask(Task):
         return "  ".join(words)
 
     def load_network(self, path: Path) -> ValueNetwork:
-        return load_model(path)[0]
+        if path.suffix == ".safetensors" and file_format(path) == NETWORK:
+            return load_model(path)[0]
+        try:
+            return trainable(load_network(path))
+        except OptionError:
+            raise
+        except ValueError as error:
+            raise OptionError(f"`init_from` {path}: {error}", "init_from") from None
+
+    def start_from(self, model: Any, start: Any) -> None:
+        start_from(model, start)
+
+    def prepare(self, model: ValueNetwork, batches: Iterable[Batch]) -> None:
+        stacks = model.layer_stacks
+        if stacks is None or not stacks.has_progress:
+            return
+        path = self.options.progress_table
+        if path is not None:
+            stacks.set_progress(*read_progress_table(path))
+        elif not bool(stacks.progress_weight.any()):  # type: ignore[operator]  # or it came with the weights
+            try:
+                stacks.set_progress(*learn_progress_table(batches))
+            except ValueError as error:
+                raise OptionError(
+                    f"`progress_table`: {self.options.data[0]}: {error}; give a table", "progress_table"
+                ) from None
 
     def save_network(self, path: Path, model: Any, origin: NetworkOrigin) -> None:
         save_model(path, model, json_safe(asdict(origin)))

@@ -8,7 +8,8 @@ from pathlib import Path
 import tyro
 
 from experiments.factory.expand import Mixture
-from experiments.factory.expansion import Expansion, Labelling, expand
+from experiments.factory.expansion import Expansion, expand
+from experiments.factory.labelling import Labelling
 from experiments.jobs.totals_text import as_text
 from experiments.jobs.workforce import Workforce
 from liteshogi.commands.arguments import Json, Output

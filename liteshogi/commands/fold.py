@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from export.fold import FoldReport, fold_file
+from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Net, Output, Overwrite
 from liteshogi.json_output import json_text
+
+LISTED = 16
+"""Most stacks that the text names."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,9 @@ class Command:
     """Centipawns per logit of the network's scores. Default: the scale that it was trained with."""
     keep_float: bool = False
     """Also write the folded network in float32, as NAME.float.safetensors."""
+    fit_output: bool = False
+    """Fit scale and offset of the output to the results of --data. An nn.bin exported from the network then has the
+    FV_SCALE that fits."""
     overwrite: Overwrite = False
     json: Json = False
 
@@ -40,6 +47,7 @@ class Command:
             self.cp_per_logit,
             self.keep_float,
             self.overwrite,
+            self.fit_output,
         )
         print(json_text(report) if self.json else as_text(report, self.output))
         if not self.data and not self.json:
@@ -61,6 +69,29 @@ def as_text(report: FoldReport, output: Path) -> str:
         f"  log loss      {'not known' if loss is None else f'{loss:+.5f}'}",
         f"  sign flips    {100 * report.sign_flips:.3f} %",
         f"  error         {report.mean_error:.4f} logits (root mean square), up to {report.largest_error:.3f}",
+        *_stack_lines(report),
         f"written         {output}: {' x '.join(map(str, report.shape))}, {report.bytes:,} bytes",
     ]
+    if (fit := report.output_fit) is not None:
+        change = f"log loss {fit.log_loss_change:+.5f}"
+        lines.insert(-1, f"output          {fit.slope:.3f} * logit {fit.offset:+.3f} fits the results: {change}")
     return "\n".join(lines)
+
+
+def _stack_lines(report: FoldReport) -> list[str]:
+    """Return the cost of each stack, or of those with the largest errors, and the stacks with few positions."""
+    if not report.stacks:
+        return []
+    stacks = sorted(report.stacks, key=lambda one: -one.mean_error)
+    shown = sorted(stacks[:LISTED], key=lambda one: one.stack)
+    lines = [f"by stack{'' if len(stacks) <= LISTED else f', the {LISTED} with the largest errors':<8}"]
+    for one in shown:
+        change = "" if one.log_loss_change is None else f", log loss {one.log_loss_change:+.5f}"
+        lines.append(
+            f"  {one.name}: {amount(one.positions, 'position')}, error {one.mean_error:.4f}{change}, "
+            f"sign flips {100 * one.sign_flips:.2f} %"
+        )
+    if rare := report.rare_stacks:
+        more = f" and {len(rare) - LISTED} more" if len(rare) > LISTED else ""
+        lines.append(f"few positions   {len(rare)} of the stacks: {'; '.join(rare[:LISTED])}{more}")
+    return lines

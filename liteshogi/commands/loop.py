@@ -23,7 +23,7 @@ from liteshogi.commands.train.configuration import described, read_configuration
 from liteshogi.commands.train.dense import DENSE_OPTIMISER
 from liteshogi.json_output import json_text
 
-KINDS = ("lite", "untied", "dense", "half_kp", "k_p")
+KINDS = ("lite", "untied", "dense", "half_kp", "k_p", "sfnn")
 """Kinds of networks that a loop trains: those that alpha-beta searches with."""
 # A generation has few positions, so batches are small, for more steps. Networks are evaluated when exchanges are
 # settled: learning captures that a search finds anyway costs games (docs/guide/loop.md).

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import tyro
@@ -48,6 +50,9 @@ _IN_PROCESS = (
 _BELONGS_TO = {"alpha": "sprt", "beta": "sprt"}
 """Options that have no effect without another one."""
 _CLOCKS = ("byoyomi", "time", "increment")
+NAMED_AFTER_PLAYERS = Path("runs/match-PLAYERS")
+"""Stands for the folder that `folder_of` names."""
+_MOST_NAMED, _LONGEST_NAME = 4, 40
 
 
 @dataclass(frozen=True)
@@ -129,13 +134,18 @@ class Command:
     """Seed of the order of the openings, of the random moves, and of the moves that levels draw."""
     kif: bool = False
     """Write games in process as KIF too, into kif/ of the run; games through ShogiArena are always written."""
-    output: Output = Path("runs/match")
+    output: Output = NAMED_AFTER_PLAYERS
     """Folder of the run, with the games as hcpe3 or, through ShogiArena, as KIF in kif/, and the picture of a
-    league."""
+    league. By default it is named after the players."""
     language: Language = "auto"
     """Language of results, progress and errors: ja, en, or auto. auto is Japanese if the system's locale is
     Japanese."""
     json: Json = False
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """Return all players as they were given."""
+        return self.first, self.second, *self.others
 
     @property
     def words(self) -> Words:
@@ -143,12 +153,15 @@ class Command:
         return words_for(self.language)
 
     def run(self) -> None:
-        report, text = self.play()
+        command = self
+        if self.output == NAMED_AFTER_PLAYERS:
+            command = replace(self, output=folder_of([parse_participant(text) for text in self.players]))
+        report, text = command.play()
         print(as_json(report) if self.json else shown(text))
 
     def play(self) -> tuple[MatchReport | EngineMatchReport | LeagueReport, str]:
         """Play all games; returns (report, text). Raises OptionError for options that do not fit."""
-        players = [parse_participant(text) for text in (self.first, self.second, *self.others)]
+        players = [parse_participant(text) for text in self.players]
         counted = bool(self.nodes or self.depth) and all(plays_in_process(one.command) for one in players)
         if (self.nodes or self.depth) and (clock := next((name for name in _CLOCKS if getattr(self, name)), None)):
             words = f"`{clock}`: a match with `nodes` or `depth` has no clock; leave out one of them"
@@ -242,6 +255,13 @@ class Command:
 
     def _parallel(self, default: int | None) -> int:
         return (default or 1) if self.parallel is None else self.parallel
+
+
+def folder_of(players: Sequence[Participant]) -> Path:
+    """Return the default folder of a match, which is named after its players, so that other players have another."""
+    names = [re.sub(r"[^\w.+=-]+", "_", one.name).strip("_")[:_LONGEST_NAME] for one in players]
+    more = [f"and-{len(names) - _MOST_NAMED}-more"] if len(names) > _MOST_NAMED else []
+    return NAMED_AFTER_PLAYERS.with_name("-".join(["match", *names[:_MOST_NAMED], *more]))
 
 
 def _named(names: list[str], pairing: tuple[int, int]) -> tuple[str, str]:

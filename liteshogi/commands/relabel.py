@@ -7,7 +7,8 @@ from pathlib import Path
 
 import tyro
 
-from experiments.factory.expansion import Labelling, Relabelling, relabel
+from experiments.factory.expansion import Relabelling, relabel
+from experiments.factory.labelling import Labelling
 from experiments.jobs.totals_text import as_text
 from experiments.jobs.workforce import Workforce
 from liteshogi.commands.arguments import Json, Output

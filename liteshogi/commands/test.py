@@ -22,7 +22,7 @@ from liteshogi.commands.arguments import Json, Net
 from liteshogi.json_output import json_text
 
 if TYPE_CHECKING:
-    from experiments.labels.yardstick import D1
+    from experiments.labels.yardstick import YardstickFigures
 
 
 _HEADS = ("policy_accuracy", "policy_loss", *RARE_HEADS)
@@ -48,29 +48,30 @@ class Command:
     threads: int = 1
     """Number of cores to use."""
     yardstick: tuple[Path, ...] = ()
-    """Records with the scores of long searches, as `liteshogi yardstick` makes them. With them d1-RMSE is measured,
-    too: the error of the win rate after one ply and quiescence against those searches. A trained network is folded for
-    it, with the default options."""
+    """Records as `liteshogi yardstick` makes them, with the scores of long searches or with results. On scores d1-RMSE
+    is measured, too: the error of the win rate after one ply and quiescence against those searches. On results the log
+    loss and the accuracy of that win rate are measured. A trained network is folded for it, with the default
+    options."""
     json: Json = False
 
     def run(self) -> None:
-        d1 = distance(self.net, self.yardstick) if self.yardstick else None
+        measured = measure(self.net, self.yardstick) if self.yardstick else None
         report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads)
         if self.json:
-            print(json_text(report, *([] if d1 is None else [d1.figures()]), optional=_HEADS))
+            print(json_text(report, *([] if measured is None else measured.figures()), optional=_HEADS))
             return
-        print(as_text(report, d1))
-        for line in left_out(report, d1):
+        print(as_text(report, measured))
+        for line in left_out(report, measured):
             print(line, file=sys.stderr)
 
 
-def distance(network_path: str, yardstick: Sequence[Path]) -> D1:
-    """Return d1-RMSE of a folded network, or of a trained one, which is folded into a temporary file for it."""
-    from experiments.labels.yardstick import measure_d1
+def measure(network_path: str, yardstick: Sequence[Path]) -> YardstickFigures:
+    """Measure a folded network on a yardstick, or a trained one, which is folded into a temporary file for it."""
+    from experiments.labels.yardstick import measure_yardstick
 
     kind = kind_of(network_path)
     if kind is Kind.FOLDED:
-        return measure_d1(network_path, yardstick)
+        return measure_yardstick(network_path, yardstick)
     if kind is not Kind.VALUE:
         raise UnplayableNetwork(network_path, kind)
     from export.fold import fold_file
@@ -78,19 +79,25 @@ def distance(network_path: str, yardstick: Sequence[Path]) -> D1:
     with tempfile.TemporaryDirectory() as folder:
         folded = Path(folder) / "network.safetensors"
         fold_file(network_path, folded)
-        return measure_d1(str(folded), yardstick)
+        return measure_yardstick(str(folded), yardstick)
 
 
-def as_text(report: Report, d1: D1 | None = None) -> str:
+def as_text(report: Report, measured: YardstickFigures | None = None) -> str:
     """Return the figures as text, with those of policy and further heads if the report has them."""
     lines = []
     if isinstance(report, JudgeReport) and report.policy_accuracy is not None:
         lines.append(f"policy accuracy       {_share(report.policy_accuracy)}, loss {report.policy_loss:.4f}")
-    if d1 is not None:
+    if measured is not None and (d1 := measured.d1) is not None:
         lines.append(
             f"d1-RMSE               {d1.rmse:.4f} +- {d1.error:.4f} "
             f"(standard error; at {d1.scale} cp per logit, {d1.positions:,} positions)"
         )
+    if measured is not None and (results := measured.results) is not None:
+        lines.append(
+            f"results after 1 ply   log loss {results.result_log_loss:.4f} +- {results.result_log_loss_error:.4f} "
+            f"(standard error; at {results.result_scale} cp per logit, {results.result_positions:,} positions)"
+        )
+        lines.append(f"                      accuracy {_share(results.result_accuracy)} (without draws)")
     heads = {name: getattr(report, name, None) for name in RARE_HEADS}
     lines += [rare_as_text(name, head) for name, head in heads.items() if head is not None]
     lines += [
@@ -112,12 +119,12 @@ def as_text(report: Report, d1: D1 | None = None) -> str:
     return "\n".join(lines)
 
 
-def left_out(report: JudgeReport, d1: D1 | None = None) -> Iterator[str]:
+def left_out(report: JudgeReport, measured: YardstickFigures | None = None) -> Iterator[str]:
     """Yield one line about the refused records of the data and one about those of the yardstick, if there are any."""
     if report.refused:
         yield f"left out: {Refusals(report.records_read, Counter(report.refused), list(report.first_refused))}"
-    if d1 is not None and d1.refusals.refused:
-        yield f"left out: {d1.refusals}"
+    if measured is not None and measured.refusals.refused:
+        yield f"left out: {measured.refusals}"
 
 
 def rare_as_text(name: str, head: RareHead) -> str:

@@ -1,4 +1,4 @@
-"""`liteshogi yardstick`: held-out positions with the scores of long searches."""
+"""`liteshogi yardstick`: held-out positions with the scores of long searches, or with their games' results."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from liteshogi.json_output import json_text
 
 @dataclass(frozen=True)
 class Command(Yardstick):
-    """Make a yardstick of held-out games: positions with scores of long searches. Resumes an interrupted run.
+    """Make a yardstick of held-out games: positions with scores of long searches, or with results. Resumes an
+    interrupted run.
 
-    `liteshogi sweep` and `liteshogi test` measure d1-RMSE on it, which predicts the results of matches better than
-    accuracy does."""
+    `liteshogi sweep` and `liteshogi test` measure d1-RMSE on positions with scores, which predicts the results of
+    matches better than accuracy does. `liteshogi test` measures on positions with results how well a network predicts
+    them after one ply and quiescence."""
 
     data: tyro.conf.Positional[tuple[Path, ...]]
     output: Output = Path("yard")
@@ -32,9 +34,11 @@ class Command(Yardstick):
 
 def as_text(report: YardstickReport) -> str:
     """Return the report for a reader."""
+    if report.truth == "results":
+        return f"{report.folder}: {report.positions:,} positions with the results of their games"
     return (
         f"{report.folder}: {report.positions:,} positions with scores of searches of {report.nodes:,} nodes by "
         f"{report.labelled_by}\n"
-        f"d1-RMSE on it favours networks that score as {report.labelled_by} does. To compare networks of other "
-        "teachers, make a second yardstick with another --net or --engine."
+        f"d1-RMSE on it favours networks whose scores are like those of {report.labelled_by}. To compare networks of "
+        "other teachers, make a second yardstick with another --net or --engine, or with --truth results."
     )

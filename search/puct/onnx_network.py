@@ -8,12 +8,13 @@ are those that dlshogi and its relatives load. A network that predicts draws has
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from search.puct.onnx_file import first_line, open_session
+from search.puct.onnx_file import Device, first_line, open_session
 from search.puct.planes import LABELS, PLANES1, PLANES2, make_planes
 from search.rules.sfen import position_from_sfen
 from search.rules.shogi import START_SFEN
@@ -35,8 +36,8 @@ class OnnxNetwork:
     Raises OSError, or ValueError that says how the file differs from the format.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._session = open_session(path)
+    def __init__(self, path: Path, device: Device = "cpu") -> None:
+        self._session = open_session(path, device)
         self._check_signature(path)
         names = [output.name for output in self._session.get_outputs()]
         self._outputs = [name for name in (*OUTPUTS, DRAW_OUTPUT) if name in names]
@@ -52,6 +53,11 @@ class OnnxNetwork:
         None."""
         policy, win_rate, *draw = self._session.run(self._outputs, {"input1": input1, "input2": input2})
         return policy, win_rate.reshape(-1), draw[0].reshape(-1) if draw else None
+
+    def win_rates(self, input1: np.ndarray, input2: np.ndarray) -> np.ndarray:
+        """Evaluate planes f4; return win rates f4 (B,) alone, which leaves the policy on the device."""
+        found = self._session.run(["output_value"], {"input1": input1, "input2": input2})
+        return np.asarray(found[0]).reshape(-1)
 
     def _check_signature(self, path: Path) -> None:
         for what, wanted, found in (
@@ -87,6 +93,14 @@ class OnnxNetwork:
                 )
         if not np.isfinite(policy).all():
             raise ValueError(f"{path}: output_policy is not finite: the weights are damaged; copy or train it again")
+
+
+def open_network(content: bytes, device: Device = "cpu") -> OnnxNetwork:
+    """Return the network in an ONNX file's content. Raises as `OnnxNetwork` does."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "network.onnx"
+        path.write_bytes(content)
+        return OnnxNetwork(path, device)
 
 
 def _check_tensor(path: Path, found: Any, shape: tuple[int, ...]) -> None:

@@ -34,9 +34,7 @@ OPTIONS: tuple[Option, ...] = (
 
 
 def tunable_options() -> tuple[Option, ...]:
-    """The search's parameters as options, declared if LITESHOGI_TUNE is set in the environment: SPSA tunes them."""
-    if not os.environ.get("LITESHOGI_TUNE"):
-        return ()
+    """Return the search's parameters as options."""
     from search.alphabeta.parameters import PARAMETERS
 
     return tuple(Spin(one.name, one.default, one.low, one.high) for one in PARAMETERS)
@@ -47,9 +45,10 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
 
     name = "LiteShogi"
 
-    def __init__(self) -> None:
+    def __init__(self, tunable: bool = False) -> None:
+        """`tunable`: declare the search's parameters as options, too, for programs that tune them."""
         super().__init__()
-        self._tunable = tunable_options()
+        self._tunable = tunable_options() if tunable else ()
         self.options = OPTIONS + self._tunable
         self._backing: threading.Event | None = None
         self._network = ""

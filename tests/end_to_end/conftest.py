@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -32,11 +32,11 @@ def protocol(new_protocol) -> Iterator[InProcess]:
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., Process]]:
-    """start(*python_arguments, **environment): a process; all are killed when the test is over."""
+    """start(*python_arguments, flags=(), **environment): a process; all are killed when the test is over."""
     started: list[Process] = []
 
-    def begin(*arguments: str, **environment: str) -> Process:
-        started.append(Process(*arguments, **environment))
+    def begin(*arguments: str, flags: Sequence[str] = (), **environment: str) -> Process:
+        started.append(Process(*arguments, flags=flags, **environment))
         return started[-1]
 
     yield begin

@@ -170,7 +170,7 @@ def test_parameters_of_the_search_are_options_only_for_tuning(start):
     session.send("setoption name razor_margin value 100")
     assert "'razor_margin'" in session.until("info string")[-1]
 
-    session = start(LITESHOGI_TUNE="1").send("usi")
+    session = start(flags=["--tunable"]).send("usi")
     assert "option name razor_margin type spin default 306 min 80 max 800" in session.until("usiok")
     session.send("usi_tunables").until("usi_tunablesok")
     session.send("setoption name USI_Hash value 2", "isready").until("readyok")

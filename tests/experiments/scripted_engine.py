@@ -32,9 +32,6 @@ for line in sys.stdin:
         print("option name Style type combo default Fast var Fast var Slow")
         print("option name NetworkDelay type spin default 120 min 0 max 10000")
         print("option name Quick type check default true")
-        if os.environ.get("LITESHOGI_TUNE"):
-            print("option name USI_Hash type spin default 64 min 1 max 99")
-            print("option name razor_margin type spin default 220 min 80 max 500")
         if behaviour != "mute":
             print("usiok", flush=True)
     elif words[0] == "isready" and behaviour != "deaf":
@@ -54,9 +51,15 @@ for line in sys.stdin:
                 sys.exit("Segmentation fault")
             except FileExistsError:
                 pass
-        if behaviour == "slow":
-            time.sleep(0.2)
+        if behaviour in ("slow", "sleep"):
+            time.sleep(0.2 if behaviour == "slow" else 2)
         move = "1a1b" if late and behaviour == "illegal" else moves[(before + played) % 4]
+        if behaviour == "ponder":
+            if "ponder" in words:
+                answer = sys.stdin.readline()
+                if diary:
+                    print(answer, end="", file=open(diary, "a"))
+            move += " ponder " + moves[(before + played + 1) % 4]
         print("info depth 1 score cp 12 pv", move)
         print("bestmove", "resign" if late and behaviour == "resign" else move, flush=True)
     elif words[0] == "quit":
@@ -71,7 +74,8 @@ class Scripted:
     program: Path
 
     def command(self, behaviour: str = "play") -> str:
-        """The command for it to play, or to resign, crash, move illegally, be slow, die, be mute, deaf or broken."""
+        """The command for it to play, or to resign, ponder, crash, move illegally, be slow, sleep, die, be mute, deaf
+        or broken."""
         return f"'{self.program}' '{behaviour}'"
 
 

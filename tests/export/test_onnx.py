@@ -13,6 +13,7 @@ import torch
 from export.onnx_export import export_onnx
 from export.onnx_file import write_onnx
 from export.positions import Sample
+from lite.networks.dense import DenseConfig
 from lite.networks.value_network import ValueNetwork, listed_inputs
 from lite.training.checkpoint import save_model
 from liteshogi.commands.export import Command as Export
@@ -36,6 +37,13 @@ def test_onnx_equals_the_module(any_net: ValueNetwork, positions: Sample, tmp_pa
         with torch.no_grad():
             assert np.abs(found - any_net(x1, x2).numpy()).max() < 1e-5
     assert [path.name for path in tmp_path.iterdir()] == ["net.onnx"]
+
+
+def test_stacks_that_the_inputs_do_not_determine_are_refused(positions: Sample, tmp_path: Path) -> None:
+    net = DenseConfig(8, (4,), stacks=("hand64z",)).build().eval()
+    with pytest.raises(ValueError, match="no network with stacks by hand64z"):
+        export_onnx(net, tmp_path / "net.onnx", positions)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_differing_export_leaves_no_file(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +11,17 @@ import torch
 
 from experiments.network_kinds.exporting import export
 from export.fold import fold_checked, fold_file
-from export.nnue import import_nnue, nnue_architecture
+from export.nnue import import_nnue, nearest_fv_scale, nnue_architecture
+from export.output_fit import fit_output
 from export.positions import Sample
 from export.quantise import quantised_logits
 from export.quantise_nnue import quantise_nnue
+from export.stack_costs import rare_stacks, stack_costs, stack_name
 from lite.networks.sfnn import SfnnNetwork
 from lite.training.checkpoint import save_model
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network
+from search.evaluation.stacks import make_stacks
 from search.evaluation.static_evaluation import evaluate_batch
 
 KINDS = [
@@ -98,3 +102,37 @@ def test_sums_that_wrap_at_15_bits_are_refused(positions: Sample) -> None:
     folded, _ = fold_checked(net, positions.part(0, 10))
     with pytest.raises(ValueError, match="15 bits"):
         quantise_nnue(folded)
+
+
+def test_costs_are_told_apart_by_stack() -> None:
+    stacks = make_stacks(("progress2", "hand4", "k3k3"), np.zeros((81, 1548), np.int32))
+    assert stack_name(stacks, 0) == "hand4 0-0, k3k3 0-0, progress2 0"
+    assert stack_name(stacks, (3 * 9 + 5) * 2 + 1) == "hand4 1-1, k3k3 1-2, progress2 1"
+    stack = np.array([0] * 100 + [7] * 3)
+    exact = np.linspace(-1, 1, 103)
+    found = exact + np.where(stack == 7, 0.2, 0.0)
+    small, large = stack_costs(stacks, stack, exact, found, None)
+    assert (small.stack, small.positions, small.mean_error) == (0, 100, 0)
+    assert (large.stack, large.positions, large.log_loss_change) == (7, 3, None)
+    assert large.mean_error == pytest.approx(0.2)
+    assert len(rare_stacks(stacks, stack)) == 71
+    assert stack_name(stacks, 0) not in rare_stacks(stacks, stack)
+    assert stack_costs(make_stacks(()), np.zeros(103, np.int64), exact, found, None) == ()
+
+
+def test_a_fitted_output_follows_the_results(positions: Sample) -> None:
+    net = quantise_nnue(fold_checked(made(*KINDS[0]), positions.part(0, 10))[0])
+    sample = positions.part(0, 4000)
+    logits = quantised_logits(net, sample)
+    rate = 1 / (1 + np.exp(-(2.5 * logits + 0.4)))
+    won = (np.random.default_rng(2).random(len(rate)) < rate).astype(np.float32)
+    fitted, fit = fit_output(net, dataclasses.replace(sample, result=won))
+    assert (fit.slope, fit.offset) == (pytest.approx(2.5, abs=0.5), pytest.approx(0.4, abs=0.1))
+    assert fit.log_loss_change < -0.01
+    assert nearest_fv_scale(fitted) == round(16 / fit.slope)
+    error = quantised_logits(fitted, sample) - (fit.slope * logits + fit.offset)
+    assert np.abs(error).max() < 0.01
+    with pytest.raises(ValueError, match="no position has a result"):
+        fit_output(net, dataclasses.replace(sample, result=None))
+    with pytest.raises(ValueError, match="do not follow"):
+        fit_output(net, dataclasses.replace(sample, result=1 - won))

@@ -31,7 +31,12 @@ class Command:
 
     def run(self) -> None:
         found = bench_evaluation(self.net, self.games, self.count, self.runs)
-        print(json_text(found.times, found, without=("times",), optional=("default",)) if self.json else as_text(found))
+        print(as_json(found) if self.json else as_text(found))
+
+
+def as_json(found: EvaluationBench) -> str:
+    """Return the figures as JSON: those of the network itself at the top."""
+    return json_text(found.times, found, without=("times",), optional=("default",))
 
 
 def as_text(found: EvaluationBench) -> str:

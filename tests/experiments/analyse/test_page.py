@@ -16,6 +16,7 @@ import pytest
 from experiments.analyse.annotated_kif import Judgement, write_kif
 from experiments.analyse.figures import figures
 from experiments.analyse.page import as_page
+from experiments.analyse.searching import tsume_plies
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
 from experiments.language.words import Words
@@ -274,3 +275,21 @@ def test_a_superior_position_is_no_bare_number(game: Game) -> None:
     every = [*found, *[None] * len(game.moves)]
     (line,) = steps_of(as_page(game, figures(game, found), every, "an engine", JAPANESE))[0]["lines"]
     assert line["text"] == "上手優等局面"
+
+
+FUTILE = "k8/9/1K7/9/9/9/9/9/8R b r2b4g4s4n4l18p 1"
+"""The rook's check from 9i can be interposed five times, each time for nothing."""
+
+
+def test_a_mate_is_also_counted_as_tsume_shogi_counts_it(game: Game) -> None:
+    found = Judgement(MATE - 15, 1.0, 9, 99, ("1i9i",))
+    assert tsume_plies(found, True, FUTILE) == 5
+    assert tsume_plies(found, False, FUTILE) is None  # the side to move is mated
+    assert tsume_plies(Judgement(500, 0.7, 9, 99, ("1i9i",)), True, FUTILE) is None
+    counted = replace(found, line=("3c3d",), tsume_plies=5)
+    for words, text in ((ENGLISH, "mate +15 (tsume: 5 plies)"), (JAPANESE, "下手勝ち 15手詰（詰将棋では5手詰）")):
+        page = as_page(game, figures(game, [counted]), [counted, *[None] * len(game.moves)], "", words)
+        assert [line["text"] for line in steps_of(page)[0]["lines"]] == [text]
+    same = replace(counted, tsume_plies=15)
+    page = as_page(game, figures(game, [same]), [same, *[None] * len(game.moves)], "", JAPANESE)
+    assert steps_of(page)[0]["lines"][0]["text"] == "下手勝ち 15手詰"

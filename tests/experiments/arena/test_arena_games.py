@@ -9,8 +9,9 @@ import pytest
 from rsshogi.core import Move
 
 from experiments.arena.engine_match import Match, play_match
-from experiments.arena.kif_games import read_games, write_games
+from experiments.arena.kif_games import REASONS, read_games, write_games
 from experiments.arena.process import ARENA
+from experiments.language.catalogue import translated
 from lite.notation.game import Game
 from lite.notation.games import read_games as read_notation
 from lite.notation.kif import read_kif
@@ -83,7 +84,15 @@ def test_wins_of_the_side_to_move_are_told_apart(tmp_path):
 def test_a_win_that_is_none_by_the_rules_is_told(tmp_path):
     database = _database(tmp_path / "game.db", "WHITE_WIN", ["4h5h"])
     told = "LiteShogi declared 1 win that the rule of 27 points does not allow, counted as won"
-    assert write_games(database, tmp_path / "kif", {"b": "LiteShogi"}) == [told]
+    reasons = "reasons of wins: declaration against the rule 1"
+    assert write_games(database, tmp_path / "kif", {"b": "LiteShogi"}) == [reasons, told]
+
+
+def test_wins_have_their_reasons(tmp_path):
+    database = _database(tmp_path / "game.db", "BLACK_WIN", ["4h5h", "5a4a", "5h4h"])
+    assert write_games(database, tmp_path / "kif", {}) == ["reasons of wins: resignation 1"]
+    assert set(REASONS) == {"投了", "入玉勝ち", "入玉宣言", "反則勝ち", "反則負け", "切れ負け"}
+    assert all(translated(f"{reason} 2") != f"{reason} 2" for reason in REASONS.values())
 
 
 def test_a_game_that_kif_cannot_tell_does_not_keep_the_others_back(tmp_path, capsys):

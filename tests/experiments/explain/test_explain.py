@@ -32,7 +32,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(5)
     for name, config in (
         ("lite", LiteConfig((4, 2, 8), perspectives=2)),
-        ("untied", UntiedConfig((4, 2, 8))),
+        ("untied", UntiedConfig((4, 4, 8), activation="pairwise")),
         ("scrambled", LiteConfig((4, 2, 8), layout="blog")),
         ("dense", DenseConfig(32, (8,))),
     ):
@@ -97,14 +97,14 @@ def test_a_silent_line_is_one_whose_weights_are_zero(name: str, sfen: str, train
             model, training = load_model(Path(net))
             assert isinstance(model, LiteValueNetwork)
             with torch.no_grad():
-                weights = model.l3.weight.view(8, model.perspectives, 2, model.channels, 9)
+                weights = model.l3.weight.view(8, model.perspectives, 2, -1, 9)
                 for view in range(model.perspectives):
                     weights[:, view, axis, :, 8 - line if white == (view == 0) else line] = 0
             save_model(tmp_path / "silent.safetensors", model, training.provenance)
             (silent,) = evaluate(str(tmp_path / "silent.safetensors"), [sfen])
             row = rows[line]
             assert row.contribution_cp == pytest.approx(value.score_cp - silent.score_cp, abs=1)
-            assert len(row.activations) == model.channels * model.perspectives
+            assert len(row.activations) == weights.shape[3] * model.perspectives
     assert any(row.contribution_cp for row in units.files + units.ranks)
 
 

@@ -25,7 +25,8 @@ from experiments.factory.expand import (
     Mixture,
     _movers_result,
 )
-from experiments.factory.expansion import Expansion, Labelling, Relabelling, UnmetPositions, expand, relabel
+from experiments.factory.expansion import Expansion, Relabelling, UnmetPositions, expand, relabel
+from experiments.factory.labelling import Labelling
 from experiments.factory.seen import Seen, code_hashes
 from experiments.jobs.produce import Production
 from experiments.jobs.protocol import Product
@@ -231,7 +232,7 @@ def test_what_decides_what_is_made_reaches_it(source, tmp_path, monkeypatch):
     assert np.array_equal(task.searched.rows, load_network("dense-64-16").rows)
     roles = [(net.role, net.name) for net in plan.nets]
     assert roles == [("net", "lite-16-4-32"), ("searched", "dense-64-16")]
-    fields = {*asdict(Labelling()), *asdict(Mixture()), "seed"} - {"net"}
+    fields = {*asdict(Labelling()), *asdict(Mixture()), "seed"} - {"net", "second_net", "batch_size", "device"}
     assert set(plan.options) == fields
     asked = Labelling("engine", nodes=2, depth=3, engine="e", engine_option=("A=b",)).source()
     assert asked == EngineLabels("e", ("A=b",), 2, 3)

@@ -7,14 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.jobs.workforce import Workforce
 from experiments.labels.study import SEARCH, Studio
-from experiments.labels.yardstick import measure_d1
+from experiments.labels.yardstick import measure_d1, measure_yardstick
+from experiments.nets.yardstick_records import Yardstick, make_yardstick
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
-from lite.records.formats import NO_SCORE, hcpe_dtype
+from lite.records.formats import NO_RESULT, NO_SCORE, hcpe_dtype
 from lite.training.targets import win_rate
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
+from search.system.options import OptionError
 
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
 
@@ -60,3 +63,56 @@ def test_records_without_scores_say_nothing(records, tmp_path):
     unscored.tofile(path)
     with pytest.raises(ValueError, match=r"yard\.hcpe: no position has a score"):
         measure_d1("default", [path])
+
+
+def test_results_are_predicted_where_records_have_them(tmp_path):
+    report = make_yardstick(
+        Yardstick((SAMPLE,), tmp_path / "yard", positions=300, truth="results", workforce=Workforce(1))
+    )
+    assert (report.labelled_by, report.nodes, report.truth) == ("", 0, "results")
+    assert 200 < report.positions < 400
+    found = measure_yardstick("default", [tmp_path / "yard"])
+    assert found.d1 is None
+    assert found.results is not None
+    assert found.results.result_positions == report.positions
+    assert found.results.result_log_loss < 0.65  # of a network that knows nothing it is 0.693
+    assert found.results.result_accuracy is not None
+    assert found.results.result_accuracy > 0.55
+    assert found.figures() == [found.results]
+    with pytest.raises(ValueError, match="no position has a score"):
+        measure_d1("default", [tmp_path / "yard"])
+
+
+def test_scores_and_results_are_measured_together(records, tmp_path):
+    path, few = tmp_path / "yard.hcpe", records[:60].copy()
+    few["score"], few["padding"] = 100, 0
+    few["padding"][:20], few["result"][:20] = NO_RESULT, 0
+    few.tofile(path)
+    found = measure_yardstick("default", [path])
+    assert found.d1 is not None
+    assert found.results is not None
+    assert (found.d1.positions, found.results.result_positions) == (60, 40)
+
+
+def test_the_searches_of_two_networks_are_averaged(tmp_path):
+    def scores(name: str, net: str, second: str = "") -> dict[bytes, int]:
+        options = Yardstick(
+            (SAMPLE,), tmp_path / name, 40, net=net, second_net=second, nodes=50, workforce=Workforce(1)
+        )
+        report = make_yardstick(options)
+        assert report.labelled_by == " and ".join(filter(None, (net, second)))
+        found = np.fromfile(next((tmp_path / name).glob("*.hcpe")), hcpe_dtype)
+        return {record["hcp"].tobytes(): int(record["score"]) for record in found}
+
+    material = tmp_path / "material.safetensors"
+    save_network(material_network(), material)
+    first, both = scores("first", "default"), scores("both", "default", str(material))
+    assert first.keys() == both.keys()
+    assert first != both
+
+
+@pytest.mark.parametrize("option", [{"nodes": 5}, {"net": "lite-16-4-32"}, {"second_net": "default"}])
+def test_results_need_no_search(option, tmp_path):
+    with pytest.raises(OptionError) as refused:
+        make_yardstick(Yardstick((SAMPLE,), tmp_path / "yard", truth="results", **option))
+    assert refused.value.fields == (next(iter(option)), "truth")

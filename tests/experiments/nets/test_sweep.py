@@ -14,9 +14,12 @@ from typing import Any
 import pytest
 
 from experiments.nets import work
+from experiments.nets.columns import rows_of
 from experiments.nets.plan import Measures
+from experiments.nets.plan_file import read_plan
 from experiments.nets.results import Failed, NetResult, Results
 from experiments.nets.sampler import Sampler
+from experiments.nets.summary import table_as_markdown
 from experiments.nets.sweep import MissingYardstick, Sweep, run_sweep
 from experiments.nets.work import Place, PointTask
 from lite.run_folder import RunPlan, RunWriter, read_run
@@ -402,15 +405,67 @@ def test_a_stopped_training_saves_its_state_and_resumes(tmp_path: Path, yardstic
 
 
 @pytest.mark.slow
-def test_a_cluster_does_points_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = pytest.importorskip("ray.cluster_utils").Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+def test_points_that_fail_on_a_cluster_stand_alone(
+    tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     measure = f'[measure]\nvalid = ["{SAMPLE}/valid_sample.hcpe3"]\n'
     text = '[train]\nkind = "lite"\ndata = ["none.hcpe"]\n' + measure + "[[space]]\ndims = [[4, 2, 8], [4, 4, 8]]\n"
-    try:
-        monkeypatch.chdir(tmp_path)
-        report = run_sweep(Sweep(written(tmp_path, text), output=Path("out"), ray=cluster.address))
-    finally:
-        cluster.shutdown()
+    monkeypatch.chdir(tmp_path)
+    report = run_sweep(Sweep(written(tmp_path, text), output=Path("out"), ray=cluster.address))
     assert all("none.hcpe: no such file" in why for why in report.failed.values())
     assert len(report.failed) == 2
     assert list(tmp_path.glob("out/points/*/options.json")), "where the sweep is, not where the cluster was started"
+
+
+TWO = """
+[train]
+kind = "dense"
+data = ["{sample}/teacher_sample.hcpe3"]
+hidden = 8
+batch-size = 512
+epochs = 4
+[measure]
+valid = ["{sample}/valid_sample.hcpe3"]
+positions = 2000
+repeats = 0
+[play]
+who = "all"
+by = ["nodes"]
+games = 2
+nodes = 50
+[table.both]
+form = "seeds"
+[[point]]
+name = "narrow"
+width = 32
+[[point]]
+name = "wide"
+width = 64
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
+def test_a_sweep_interrupted_on_a_cluster_resumes_to_the_table_of_threads(tmp_path: Path, cluster: Any) -> None:
+    path = written(tmp_path, TWO.format(sample=SAMPLE))
+    there, here = tmp_path / "there", tmp_path / "here"
+    command = [sys.executable, "-m", "liteshogi", "sweep", str(path), "-o", str(there), "--ray", cluster.address]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
+        while not list(there.glob("points/*/run/results.jsonl")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 130
+    assert read_run(there).state == "interrupted"
+    assert len(nets_in(there)) < 2
+    for sweep in (Sweep(path, output=there, ray=cluster.address), Sweep(path, output=here, workers=1)):
+        report = run_sweep(sweep)
+        assert (report.points, report.failed) == (2, {})
+    assert table_of(path, there) == table_of(path, here) != ""
+
+
+def table_of(path: Path, folder: Path) -> str:
+    """Return the table of a plan's results, without times."""
+    plan = read_plan(path)
+    return table_as_markdown(plan, rows_of(plan, Results.read(folder)), "both")

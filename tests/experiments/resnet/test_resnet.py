@@ -332,8 +332,9 @@ def test_a_gpu_takes_the_steps_of_a_cpu(
         losses[device] = [run.take_step(batch)["loss"] for batch in batches]
         train_resnet(chosen)
     assert losses["cuda"] == pytest.approx(losses["cpu"], rel=1e-4)
-    reports = {device: judge_resnet(str(tmp_path / device), [some_games[1]]) for device in losses}
-    assert reports["cuda"]["policy_loss"] == pytest.approx(reports["cpu"]["policy_loss"], rel=1e-3)
+    reports = {device: judge_resnet(str(tmp_path / device), (some_games[1],)) for device in losses}
+    policy_losses = {device: report.heads.policy_loss for device, report in reports.items()}
+    assert policy_losses["cuda"] == pytest.approx(policy_losses["cpu"], rel=1e-3)
     changes = {"device": "auto", "precision": "float32", "resume": True, "max_steps": None}
     found = train_resnet(options(some_games, tmp_path / "cuda", **changes))
     assert found.step == found.steps

@@ -148,6 +148,20 @@ def test_values_go_toward_the_player_that_won(monkeypatch):
     assert tuner.measure() == (10, "20 of 20 games")
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_tuning_on_a_cluster_is_that_of_threads(cluster, tmp_path, capsys):
+    """On one core each, so that every pair is drawn when the same pairs have landed."""
+    found = []
+    for where in ({"parallel": 1}, {"ray": cluster.address}):
+        Tune(nodes=60, games=12, output=tmp_path / str(len(found)), json=True, **where).run()
+        found.append(json.loads(capsys.readouterr().out))
+    here, there = found
+    assert there["parameters"] == here["parameters"]
+    assert there["games"] == here["games"] == 12
+    assert any(one["steps"] for one in here["parameters"].values())
+
+
 def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, capsys, monkeypatch):
     openings = tmp_path / "openings.sfen"
     openings.write_text("startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n")

@@ -106,10 +106,9 @@ def test_the_engine_has_this_projects_environment_and_what_programs_need(scripte
     monkeypatch.setenv("LITESHOGI_DIARY", str(tmp_path / "diary"))
     monkeypatch.setenv("LITESHOGI_KERNEL", "plain")
     monkeypatch.setenv("SECRET_TOKEN", "hidden")
-    engine = ask_engine(scripted.command(), ["Style=Slow"], {"LITESHOGI_TUNE": "1"})
+    engine = ask_engine(scripted.command(), ["Style=Slow"])
     environment, *told = (tmp_path / "diary").read_text().splitlines()
     assert "'LITESHOGI_KERNEL': 'plain'" in environment
-    assert "'LITESHOGI_TUNE': '1'" in environment
     assert "HOME" in environment
     assert "hidden" not in environment
     assert told == [

@@ -20,12 +20,12 @@ from experiments.games.compiled_game import DECLARATION, MATE
 from experiments.games.openings import Openings
 from experiments.games.player import Ending
 from experiments.jobs.workforce import Workforce
+from experiments.network_kinds.policy_value_bytes import network_bytes
 from experiments.resnet.network import ResnetConfig
 from experiments.resnet.policy_target import policy_target
 from experiments.resnet.testing import load_predictor
 from experiments.resnet.train import ResnetTraining, train_resnet
 from experiments.zero.exploration import Exploration
-from experiments.zero.onnx_bytes import network_bytes
 from experiments.zero.puct_game import Game
 from experiments.zero.puct_selfplay import ZeroSelfPlay, ZeroTask, zero_self_play
 from experiments.zero.search import search_together
@@ -180,7 +180,7 @@ def test_killed_it_goes_on(onnx_file: Path, tmp_path: Path) -> None:
 
 def test_what_makes_no_sense_is_refused(onnx_file: Path, tmp_path: Path) -> None:
     for wrong, words in (
-        ({"net": "default"}, "default: is a folded network, and PUCT needs a policy-value network"),
+        ({"net": "default"}, "default: is a folded network, where a policy-value network is needed"),
         ({"net": str(tmp_path / "none.onnx")}, "none.onnx: there is no such file"),
         ({"playouts": 1}, "`playouts` 1: must be at least 2"),
         ({"playouts": 70_000}, "`playouts` 70000: must be at most 65,535"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from lite.networks.build import network_from_config
 from lite.networks.dense import DenseConfig, DensePieceSquareNetwork
 from lite.networks.lite_value import LiteConfig, LiteValueNetwork
 from lite.networks.nnue import HalfKpConfig, KpConfig
-from lite.networks.untied import UntiedNetwork
+from lite.networks.untied import UntiedConfig, UntiedNetwork
 from lite.networks.value_network import ValueNetwork, listed_inputs
 from lite.training.bench import synthetic_batch
 
@@ -162,6 +163,47 @@ def test_mistakes_are_told_in_words():
         network_from_config({"width": 3})
     with pytest.raises(ValueError, match="configuration: 'colour' is not one of its fields"):
         network_from_config({"network": "lite", "colour": 1})
+
+
+@pytest.mark.parametrize(
+    ("config", "field"),
+    [
+        (DenseConfig(33, activation="pairwise"), "width 33"),
+        (LiteConfig((4, 3, 8), activation="pairwise"), "channels 3"),
+        (DenseConfig(32, (), shortcut=True), "shortcut"),
+        (DenseConfig(32, (), hidden_squares=True), "hidden_squares"),
+        (DenseConfig(32, (1024,), shortcut=True), "hidden with a shortcut 1024"),
+        (LiteConfig(stacks=("k3k3", "k9k9")), "stacks: two king axes"),
+        (LiteConfig(stacks=("k3",)), "stacks: unknown stack axis 'k3'"),
+        (LiteConfig(stacks="k3k3"), "stacks 'k3k3'"),
+        (LiteConfig(stacks=("hand4",), buckets=2), "buckets 2"),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(config, field):
+    with pytest.raises(ValueError, match=field):
+        config.build()
+
+
+def test_stacks_that_count_more_pawns_than_the_listing_have_no_listed_form():
+    batch = synthetic_batch(4)
+    for stacks, listed in ((("hand64", "k3k3"), True), (("hand64z",), False), (("k3k3", "progress8"), False)):
+        net = DenseConfig(8, (4,), stacks=stacks).build()
+        assert net.listed is listed
+        if not listed:
+            with pytest.raises(ValueError, match=f"stacks {stacks[0] if len(stacks) == 1 else 'k3k3, progress8'}"):
+                net(*listed_inputs(batch.pieces, batch.hands, batch.in_check))
+
+
+@pytest.mark.parametrize("config", [DenseConfig(32, (8,)), LiteConfig((4, 4, 8)), UntiedConfig((4, 4, 8))])
+def test_products_start_where_a_gradient_passes(config):
+    """Of plainly normalised sums both factors are above 0 in a quarter of all positions."""
+    torch.manual_seed(1)
+    plain, products = (dataclasses.replace(config, activation=name).build() for name in ("clipped", "pairwise"))
+    assert all((norm.weight == 1).all() and (norm.bias == 0).all() for norm in plain.norms())
+    batch = synthetic_batch(200)
+    inputs = products.train()._outputs(*listed_inputs(batch.pieces, batch.hands, batch.in_check))
+    assert inputs.shape[1] == products.hidden_layers()[0].in_features
+    assert 0.5 < float((inputs > 0).float().mean()) < 0.9
 
 
 def test_lists_mean_tuples():

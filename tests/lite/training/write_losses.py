@@ -21,6 +21,7 @@ from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
 from lite.training.run import Run
 from lite.training.train import ValueTask
+from liteshogi.commands.train.outcome import outcome_json
 
 RUNS = {
     "lite": {"network": LiteConfig((4, 2, 8)), "mirror": True},
@@ -80,9 +81,8 @@ def main(records: Path, held_out: Path, folder: Path, device: str | None) -> Non
             name: value.flatten()[:50].tolist() for name, value in run.learner.average.model.state_dict().items()
         }
         if run.workers.first:
-            (folder / f"{name}.json").write_text(
-                json.dumps({"losses": losses, "valid": figures.flat(), "weights": weights})
-            )
+            valid = json.loads(outcome_json(figures))
+            (folder / f"{name}.json").write_text(json.dumps({"losses": losses, "valid": valid, "weights": weights}))
 
 
 if __name__ == "__main__":

@@ -10,11 +10,9 @@ from search.usi.alphabeta import AlphaBetaAdapter, tunable_options
 from search.usi.usi_options import OptionValues
 
 
-def test_the_engine_takes_parameters_where_it_is_asked_to(monkeypatch):
-    monkeypatch.delenv("LITESHOGI_TUNE", raising=False)
-    assert not tunable_options()
-    monkeypatch.setenv("LITESHOGI_TUNE", "1")
-    adapter = AlphaBetaAdapter()
+def test_a_tunable_engine_takes_parameters_as_options():
+    assert not set(tunable_options()) & set(AlphaBetaAdapter().options)
+    adapter = AlphaBetaAdapter(tunable=True)
     values = OptionValues(adapter.options)
     values.set("Razor_Margin", "300")
     values.set("USI_Hash", "1")

@@ -68,7 +68,7 @@ def test_the_figures(tmp_path: Path) -> None:
     figures = bench_evaluation(str(tmp_path / "net.safetensors"), path, runs=1)
     assert figures.times.network == "k_p 64x2-8"
     assert (figures.positions, figures.games, figures.default) == (12, 3, None)
-    printed = as_json(figures)
+    printed = json.loads(as_json(figures))
     assert {"update_ns", "forward_ns", "refresh_ns", "kernel", "half_kp", "network"} <= set(printed)
     assert "default" not in printed
     assert "k_p 64x2-8" in as_text(figures)

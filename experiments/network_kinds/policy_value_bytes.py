@@ -5,8 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from experiments.network_kinds.kind import Kind, kind_of, network_file_of
-from search.puct.onnx_network import OnnxNetwork
+from experiments.network_kinds.kind import Kind, UnsuitableNetwork, kind_of, network_file_of
 
 
 def network_bytes(network_path: str) -> bytes:
@@ -15,9 +14,7 @@ def network_bytes(network_path: str) -> bytes:
     if kind is Kind.POLICY_VALUE_ONNX:
         return Path(network_path).read_bytes()
     if kind is not Kind.POLICY_VALUE:
-        raise ValueError(
-            f"{network_path}: is {kind.value}, and PUCT needs a policy-value network; self-play by alpha-beta plays it"
-        )
+        raise UnsuitableNetwork(network_path, kind, "where a policy-value network is needed")
     from experiments.resnet.network import load_resnet
     from experiments.resnet.onnx import CHECKED, export_resnet
     from export.positions import read_sample
@@ -26,11 +23,3 @@ def network_bytes(network_path: str) -> bytes:
         path = Path(folder) / "network.onnx"
         export_resnet(load_resnet(network_file_of(network_path))[0], path, read_sample((), CHECKED))
         return path.read_bytes()
-
-
-def open_network(content: bytes) -> OnnxNetwork:
-    """Return the network in an ONNX file's content."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "network.onnx"
-        path.write_bytes(content)
-        return OnnxNetwork(path)

@@ -1,0 +1,71 @@
+"""The clocks of a game on a server, and what an engine is told of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+UNLIMITED_MOVE = 10_000
+"""Milliseconds per move in a game without a time limit."""
+
+
+@dataclass(frozen=True)
+class TimeControl:
+    """The time control of a side, in milliseconds."""
+
+    total: int | None = None
+    """Time for the whole game; None means unlimited."""
+    byoyomi: int = 0
+    """Time for each move once the other time is used up."""
+    increment: int = 0
+    """Time that is added before each move, and may be saved."""
+
+    @property
+    def text(self) -> str:
+        """The time control for readers, in seconds: `300`, `300+10F`, `300+10`."""
+        if self.total is None:
+            return "unlimited"
+        rest = f"+{self.byoyomi / 1000:g}" if self.byoyomi else ""
+        return f"{self.total / 1000:g}{rest}" + (f"+{self.increment / 1000:g}F" if self.increment else "")
+
+
+class GameClock:
+    """The time left of black and white, without the increment of the move under way."""
+
+    def __init__(self, controls: tuple[TimeControl, TimeControl]) -> None:
+        self._controls = controls
+        self.left = [control.total or 0 for control in controls]
+
+    def spend(self, colour: int, milliseconds: int) -> None:
+        """Subtract the time of a move, and add its increment."""
+        left = self.left[colour] + self._controls[colour].increment - milliseconds
+        self.left[colour] = max(0, left)
+
+    def limits(self, colour: int, margin: int) -> str:
+        """Return the words after `go` for the side `colour`, with its time reduced by `margin` milliseconds.
+
+        The increment is added before the move, so that it can be used in it; USI engines expect `btime` without it.
+        """
+        control = self._controls[colour]
+        if control.total is None:
+            return f"byoyomi {UNLIMITED_MOVE}"
+        own, byoyomi, increment = _reduced((self.left[colour], control.byoyomi, control.increment), margin)
+        other = self._controls[1 - colour]
+        left, increments = [0, 0], [0, 0]
+        left[colour], left[1 - colour] = own, self.left[1 - colour]
+        increments[colour], increments[1 - colour] = increment, other.increment
+        words = [f"btime {left[0]} wtime {left[1]}"]
+        if byoyomi or not any(increments):
+            words.append(f"byoyomi {byoyomi}")
+        if any(increments):
+            words.append(f"binc {increments[0]} winc {increments[1]}")
+        return " ".join(words)
+
+
+def _reduced(times: tuple[int, int, int], margin: int) -> tuple[int, ...]:
+    """Return time left, byoyomi and increment with together `margin` less, but at least half of them left."""
+    keep = min(margin, sum(times) // 2)
+    found = []
+    for time in times:
+        found.append(max(0, time - keep))
+        keep -= time - found[-1]
+    return tuple(found)

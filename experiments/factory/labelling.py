@@ -1,0 +1,127 @@
+"""Options of labels: what gives recorded and made positions their scores."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.factory.selfplay import check_share
+from experiments.labels.averaged_labels import AveragedLabels
+from experiments.labels.deep_labels import DeepLabels
+from experiments.labels.labels import HOW, Label, LabelSource, NetworkLabels, NoLabels
+from experiments.labels.usi_labels import EngineLabels
+from experiments.network_kinds.kind import kind_of, network_file_of
+from experiments.network_kinds.policy_value_bytes import network_bytes
+from search.evaluation.network_file import load_network
+from search.puct.onnx_file import Device
+from search.score import CP_PER_LOGIT
+from search.system.bounds import check_numbers, check_used
+from search.system.options import OptionError
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """How positions are labelled with scores."""
+
+    label: Label = "static"
+    """Source of the scores. static: the network's evaluation, of positions not in check. quiescence: the evaluation
+    after exchanges are settled. search: a search limited by nodes or depth. engine: a USI engine's search with the same
+    limits. network: the win rate of a policy-value network, averaged over the position and its mirror image. result:
+    no score, so that positions learn from their games' results; positions without a game are left out."""
+    net: str = "default"
+    """The network that labels: a file, or the name of a shipped one. For the label network a policy-value network: an
+    ONNX file of dlshogi's format, a trained network, or its run's folder."""
+    nodes: int = 0
+    """Nodes of each labelling search; 0 means no limit."""
+    depth: int = 0
+    """Depth of each labelling search; 0 means no limit."""
+    engine: str = ""
+    """Command of the USI engine that labels."""
+    engine_option: tuple[str, ...] = ()
+    """NAME=VALUE options of the engine that labels."""
+    result_share: float = 0.0
+    """Share of the game's result in the label of a played position: the label's win rate is this mixture of the
+    result and of the score's win rate."""
+    cp_per_logit: float = CP_PER_LOGIT
+    """Scale of scores that are made of win rates: of a policy-value network, of two networks, or mixed with results. A
+    position with this score is won with probability 0.73."""
+    second_net: str = ""
+    """A second network that labels in the same way; the label is the mean of both win rates."""
+    batch_size: int = DeepLabels.batch_size
+    """Boards that a policy-value network evaluates at a time; each position is two, itself and its mirror image."""
+    device: Device = "auto"
+    """Where a policy-value network is computed. auto: on a GPU if the installed onnxruntime can use one, else on the
+    CPU, one core per worker."""
+
+    @property
+    def by_networks(self) -> bool:
+        """Whether networks of this program's kinds label."""
+        return self.label in (*HOW, "network")
+
+    def check(self) -> None:
+        """Raise OptionError for options that cannot be used."""
+        check_numbers(self, "nodes", "depth", least=0)
+        check_numbers(self, "batch_size", least=2, most=1 << 16)
+        searched, limited = self.label in ("search", "engine"), bool(self.nodes or self.depth)
+        if searched and not limited:
+            raise OptionError(f"`label` {self.label}: needs `nodes` or `depth`", "label", "nodes", "depth")
+        if limited and not searched:
+            raise OptionError(
+                f"`label` {self.label}: has no `nodes` and no `depth`; use `label` search", "label", "nodes", "depth"
+            )
+        if (self.label == "engine") != bool(self.engine):
+            raise OptionError("`label` engine and `engine` require each other", "label", "engine")
+        if self.engine_option and not self.engine:
+            raise OptionError("`engine_option`: requires `label` engine", "engine_option", "label")
+        for name in () if self.by_networks else ("net", "second_net"):
+            self._check_default(name, f"`label` {self.label}; leave out one of them")
+        for name in () if self.label == "network" else ("batch_size", "device"):
+            self._check_default(name, f"`label` {self.label}; use `label` network")
+        check_share("result_share", self.result_share)
+        if self.result_share and self.label == "result":
+            raise OptionError("`result_share`: `label` result has no scores to mix", "result_share", "label")
+        if not 0 < self.cp_per_logit < math.inf:
+            raise OptionError(f"`cp_per_logit` {self.cp_per_logit}: a number above 0 is needed", "cp_per_logit")
+        if self.label != "network":
+            check_used(self, "cp_per_logit", "result_share", "second_net")
+
+    def _check_default(self, name: str, where: str) -> None:
+        """Raise OptionError if a field that has no effect differs from its default."""
+        value = getattr(self, name)
+        if value != getattr(Labelling, name):
+            raise OptionError(f"`{name}` {value}: has no effect with {where}", name, "label")
+
+    def deciding(self) -> dict[str, Any]:
+        """Return the options that decide labels, by the names of their fields.
+
+        Networks are kept by their digests. Batch size and device change a label by rounding only.
+        """
+        without = ("net", "second_net", "batch_size", "device")
+        return {name: value for name, value in asdict(self).items() if name not in without}
+
+    def nets(self) -> dict[str, Path | str]:
+        """Return the networks that label, by the names of their fields."""
+        named = {"net": self.net, "second_net": self.second_net} if self.by_networks else {}
+        is_deep = self.label == "network"
+        return {name: network_file_of(net) if is_deep else net for name, net in named.items() if net}
+
+    def source(self) -> LabelSource:
+        """Return what labels positions. Raises OSError or ValueError."""
+        if self.label == "engine":
+            return EngineLabels(self.engine, self.engine_option, self.nodes, self.depth)
+        if self.label == "result":
+            return NoLabels()
+        first = self._by_network("net")
+        return AveragedLabels((first, self._by_network("second_net")), self.cp_per_logit) if self.second_net else first
+
+    def _by_network(self, name: str) -> NetworkLabels | DeepLabels:
+        """Return the labels of the network that a field names."""
+        net = getattr(self, name)
+        if (self.label == "network") != (kind := kind_of(net)).has_policy:
+            needed = "`label` network" if kind.has_policy else "a policy-value network"
+            raise OptionError(f"`{name}` {net}: is {kind.value}; `label` {self.label} needs {needed}", name, "label")
+        if self.label == "network":
+            return DeepLabels(network_bytes(net), self.cp_per_logit, self.batch_size, self.device)
+        return NetworkLabels(load_network(net), self.label, self.nodes, self.depth)

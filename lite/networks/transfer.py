@@ -1,0 +1,120 @@
+"""The weights of one network as a start for another: of the same kind, or an SFNN with other stacks or another width.
+
+A stack of the new network starts as a copy of the stack that its positions would choose in the old one. New lanes of a
+wider first layer start with random rows that nothing reads yet, so a wider network computes the same at first; a
+narrower one keeps the pairs of lanes that the next layer reads most.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import torch
+
+from lite.networks.layer_stacks import LayerStacks
+from lite.networks.sfnn import SfnnNetwork
+from lite.networks.value_network import ValueNetwork
+from search.evaluation.feature_sets import NO_KING
+from search.evaluation.stacks import HANDS, KING_ZONES, PROGRESS, axis_size
+
+_ROWS = ("table", "king", "piece", "relative")
+"""Parts of the first layer with one column for each lane."""
+
+
+def start_from(model: ValueNetwork, source: ValueNetwork) -> None:
+    """Give a network the weights of another. Raises ValueError if their configurations do not allow it."""
+    if source.config == model.config:
+        model.load_state_dict(source.state_dict())
+        return
+    if not isinstance(source, SfnnNetwork) or not isinstance(model, SfnnNetwork):
+        raise _unsuitable(model, source)
+    ours, theirs = model.network_config, source.network_config
+    if (ours.features, ours.hidden) != (theirs.features, theirs.hidden):  # type: ignore[attr-defined]
+        raise _unsuitable(model, source)
+    assert model.layer_stacks is not None
+    assert source.layer_stacks is not None
+    try:
+        chosen = source_stacks(model.layer_stacks.tokens, source.layer_stacks.tokens)
+    except ValueError as error:
+        raise _unsuitable(model, source, f": {error}") from None
+    with torch.no_grad():
+        kept = _kept_pairs(model, source)
+        _copy_first_layer(model, source, kept)
+        _copy_stacks(model.layer_stacks, source.layer_stacks, torch.from_numpy(chosen), kept)
+
+
+def _unsuitable(model: ValueNetwork, source: ValueNetwork, reason: str = "") -> ValueError:
+    theirs, ours = (json.dumps(network.config) for network in (source, model))
+    return ValueError(f"holds a network of {theirs}, and this run trains one of {ours}{reason}")
+
+
+def _kept_pairs(model: SfnnNetwork, source: SfnnNetwork) -> torch.Tensor:
+    """Return the pairs of lanes of the source that the network takes over, int64: those that are read most."""
+    assert source.layer_stacks is not None
+    pairs = len(source.bias) // 2
+    weight = source.layer_stacks.weights()[0][0]
+    read = weight.unflatten(2, (2, pairs)).square().sum((0, 1, 2))
+    order = torch.argsort(read, descending=True, stable=True)[: len(model.bias) // 2]
+    return order.sort().values
+
+
+def _copy_first_layer(model: SfnnNetwork, source: SfnnNetwork, kept: torch.Tensor) -> None:
+    half, their_half = len(model.bias) // 2, len(source.bias) // 2
+    for part in (0, 1):
+        lanes = slice(part * half, part * half + len(kept))
+        model.bias[lanes] = source.bias[part * their_half + kept]
+        for name in _ROWS:
+            getattr(model, name)[:, lanes] = getattr(source, name)[:, part * their_half + kept]
+
+
+def _copy_stacks(stacks: LayerStacks, source: LayerStacks, chosen: torch.Tensor, kept: torch.Tensor) -> None:
+    """Copy the layers of the `chosen` stacks, of the first one the inputs of the `kept` pairs of lanes."""
+    for number, (weight, bias) in enumerate(source.weights()):
+        weight = weight[chosen]
+        if number == 0:
+            of_views = weight.unflatten(2, (2, -1))
+            first: Any = stacks.shared[0]
+            wide = weight.new_zeros(len(weight), *first.weight.shape)
+            wide.unflatten(2, (2, -1))[..., : len(kept)] = of_views[..., kept]
+            weight = wide
+        stacks.fill(number, weight, bias[chosen])
+    if stacks.has_progress and source.has_progress:
+        table = source.stacks
+        assert table.progress_weight is not None
+        stacks.set_progress(table.progress_weight, table.progress_bias)
+
+
+# Stacks
+
+
+def source_stacks(tokens: tuple[str, ...], source: tuple[str, ...]) -> np.ndarray:
+    """Return for each stack of the axes `tokens` the stack of the axes `source` that its positions choose, int64.
+
+    Where they choose several, the one that most of them would choose by the squares of the king or the steps of
+    progress. An axis that the source lacks has no say, and one that `tokens` lack is an error, as are different hands.
+    Raises ValueError.
+    """
+    found = np.zeros(1, np.int64)
+    for known in (HANDS, KING_ZONES, PROGRESS):
+        ours = next((token for token in tokens if token in known), "")
+        theirs = next((token for token in source if token in known), "")
+        if theirs and not ours:
+            raise ValueError(f"it has stacks by {theirs}, and this run has none")
+        values = np.zeros(axis_size(ours), np.int64) if not theirs else _axis_values(ours, theirs)
+        found = (found[:, None] * axis_size(theirs) + values).ravel()
+    return found
+
+
+def _axis_values(ours: str, theirs: str) -> np.ndarray:
+    """Return the value of the axis `theirs` for each value of the axis `ours`, int64."""
+    if ours == theirs:
+        return np.arange(axis_size(ours))
+    if ours in PROGRESS:
+        return np.arange(PROGRESS[ours]) * PROGRESS[theirs] // PROGRESS[ours]
+    if ours in HANDS:
+        raise ValueError(f"it has stacks by {theirs}, and this run by {ours}: other hands cannot be compared")
+    zones, their_zones = KING_ZONES[ours][:NO_KING], KING_ZONES[theirs][:NO_KING]
+    most = np.array([np.bincount(their_zones[zones == zone]).argmax() for zone in range(int(zones.max()) + 1)])
+    return np.asarray((most[:, None] * (int(their_zones.max()) + 1) + most).ravel())

@@ -1,0 +1,47 @@
+"""The section of training runs: only figures on the same held-out games share a chart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.report.section import Run
+from experiments.report.training_section import HEAD, training_section
+from lite.run_folder import RunPlan, Source
+from lite.training.log import EpochTest
+from lite.training.metrics import CalibrationBin, Report
+from tests.experiments.report.conftest import made, run_of
+
+BINS = (CalibrationBin(10, 0.4, 0.5),)
+REPORT = Report(1000, 0.6, 0.6, 0.6, 0.2, 20, 0.015, 0, 0.55, 0.01, BINS, (), ())
+
+
+def trained(folder: Path, *held_out: tuple[str, str]) -> Run:
+    sources = tuple(Source("valid", name, 1, 10, digest) for name, digest in held_out)
+    lines = [EpochTest(epoch, 10 * epoch, 0.5, {}, REPORT) for epoch in (1, 2)]
+    return run_of(made(folder, RunPlan("train dense", {"seed": 0}, sources=sources), lines), folder.name)
+
+
+def test_runs_on_one_set_of_held_out_games_share_their_charts(tmp_path: Path) -> None:
+    runs = [trained(tmp_path / name, (f"{name}/valid.hcpe3", "aaaaaaaa")) for name in ("one", "two")]
+    section = training_section(runs)
+    assert [chart.title for chart in section.charts] == ["Accuracy on held-out games", "Calibration"]
+    (table,) = section.tables
+    assert [dict(zip(table.head, line, strict=True))["held-out games"] for line in table.lines] == ["valid.hcpe3"] * 2
+    assert HEAD[:3] == ("run", "accuracy", "held-out loss")
+
+
+def test_other_held_out_games_have_charts_of_their_own(tmp_path: Path) -> None:
+    files = {
+        "one": ("valid.hcpe3", "aaaaaaaa"),
+        "two": ("valid.hcpe3", "bbbbbbbb"),
+        "three": ("many.hcpe3", "cccccccc"),
+    }
+    section = training_section([trained(tmp_path / name, file) for name, file in files.items()])
+    accuracies = [chart.title for chart in section.charts if chart.title.startswith("Accuracy")]
+    assert accuracies == [
+        "Accuracy on held-out games: valid.hcpe3 (aaaaaa)",
+        "Accuracy on held-out games: valid.hcpe3 (bbbbbb)",
+        "Accuracy on held-out games: many.hcpe3",
+    ]
+    runs_of = [{row["run"] for row in chart.spec["data"]["values"]} for chart in section.charts]
+    assert all(len(runs) == 1 for runs in runs_of)
