@@ -75,7 +75,7 @@ NETWORKS = [
     HalfKpConfig(32, (8,)),
     KpConfig(32, (8, 4)),
     SfnnConfig("halfkahm2", 64, (7, 8), ("k3k3",)),
-    SfnnConfig("ka2", 64, (8, 8), ("hand16", "progress2")),
+    SfnnConfig("ka2", 64, (8, 8), ("hand4", "progress2")),
     DenseConfig(16, (8,), 2, activation="dual", king="mirrored"),
     LiteConfig((4, 2, 8), lines=("diagonals",), king="zones", buckets=2),
     UntiedConfig((4, 4, 8), perspectives=2, activation="pairwise", shortcut=True, stacks=("k3k3",)),
