@@ -88,7 +88,7 @@ def test_no_sentence_of_an_option_is_broken_where_its_source_is(command, sentenc
 def test_training_without_a_kind_says_which_there_are(capsys):
     assert _run(["train", "games.hcpe3"]) == 2
     assert capsys.readouterr().err == (
-        "error: train requires a kind first, one of lite, untied, dense, half_kp, k_p, resnet: "
+        "error: train requires a kind first, one of lite, untied, dense, half_kp, k_p, sfnn, resnet: "
         "liteshogi train lite ...\n"
     )
 
@@ -230,7 +230,7 @@ def test_errors_are_one_line(arguments):
         ("import /dev/null -o OUT.safetensors", "/dev/null: a pipe or a device"),
         ("export default -o OUT.bin", "end the output in .h for a C++ header"),
         ("analyse default -o OUT.kif", "GAMES: no game given"),
-        ("analyse default GAME -o OUT.kif --threads 100000", "--threads 100000: must be at most 64"),
+        ("analyse default GAME -o OUT.kif --language en --threads 100000", "--threads 100000: must be at most 64"),
         ("eval default --file EMPTY.sfen", "EMPTY.sfen: no positions"),
         ("eval default --file BAD.sfen", "BAD.sfen: line 3: "),
         ("mate", "no position: give an SFEN in quotes, or a --file"),
