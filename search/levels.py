@@ -37,7 +37,7 @@ class Level:
     elo: int = 0
     """Measured rating; full strength with 20,000 nodes per move has 0."""
     error: int = 0
-    """Half of the 95 % interval of `elo`."""
+    """Half of the 95 % interval of `elo`, counted from the mean of all levels."""
 
     @property
     def rule(self) -> str:
@@ -58,14 +58,14 @@ class Level:
 
 
 LEVELS = (
-    Level("level1", 14, 260, depth=1),
-    Level("level2", 10, 160, depth=1),
-    Level("level3", 8, 75, depth=1),
-    Level("level4", 8, 65, depth=2),
-    Level("level5", 6, 40, nodes=3_000),
-    Level("level6", 4, 30, nodes=5_000),
-    Level("level7", 3, 20, nodes=9_000),
-    Level("level8", 2, 12, nodes=15_000),
+    Level("level1", 14, 260, depth=1, elo=-2380, error=100),
+    Level("level2", 10, 160, depth=1, elo=-2095, error=85),
+    Level("level3", 8, 75, depth=1, elo=-1780, error=75),
+    Level("level4", 8, 65, depth=2, elo=-1460, error=65),
+    Level("level5", 6, 40, nodes=3_000, elo=-1210, error=85),
+    Level("level6", 4, 30, nodes=5_000, elo=-920, error=55),
+    Level("level7", 3, 20, nodes=9_000, elo=-655, error=70),
+    Level("level8", 2, 12, nodes=15_000, elo=-325, error=125),
 )
 """All levels, the weakest first. Table and command of the ratings: docs/results/leagues.md."""
 NAMES = (FULL, *(level.name for level in LEVELS))

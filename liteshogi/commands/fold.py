@@ -84,7 +84,8 @@ def _stack_lines(report: FoldReport) -> list[str]:
         return []
     stacks = sorted(report.stacks, key=lambda one: -one.mean_error)
     shown = sorted(stacks[:LISTED], key=lambda one: one.stack)
-    lines = [f"by stack{'' if len(stacks) <= LISTED else f', the {LISTED} with the largest errors':<8}"]
+    named = "" if len(stacks) <= LISTED else f"        the {LISTED} with the largest errors"
+    lines = [f"by stack{named}"]
     for one in shown:
         change = "" if one.log_loss_change is None else f", log loss {one.log_loss_change:+.5f}"
         lines.append(

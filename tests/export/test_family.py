@@ -18,7 +18,7 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from export.fold import TOLERANCE, fold_checked
+from export.fold import TOLERANCE, fold_checked, fold_file
 from export.folded import FoldedNetwork
 from export.positions import random_sample
 from export.quantise import quantise
@@ -29,6 +29,8 @@ from lite.networks.kings import KING_NAMES
 from lite.networks.lite_value import LiteConfig
 from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import NetworkConfig, ValueNetwork, listed_inputs
+from lite.training.options import ValueTraining
+from lite.training.train import train_value
 from search.compiling.jit import KERNEL
 from search.compiling.target import KERNELS
 from search.evaluation.network import evaluate_reference
@@ -37,6 +39,7 @@ from search.evaluation.stacks import HANDS, KING_ZONES, PROGRESS
 
 SAMPLE = random_sample(400, seed=5)
 FEW = SAMPLE.part(0, 40)
+GAMES = Path(__file__).parents[2] / "experiments" / "sample" / "valid_sample.hcpe3"
 LARGE_AXES = ("hand256", "hand1024", "k13k13z", "k21k21", "k29k29")
 PROGRESS_TABLE = np.random.default_rng(3).integers(-9_000, 9_000, (81, 1548)).astype(np.int32)
 
@@ -145,6 +148,15 @@ def test_integers_are_the_reference_s_along_games(
     assume(drawn.logits(SAMPLE).std() > 0.02)
     integers(drawn, path)
     compare_along_game(load_network(path), seed, 60)
+
+
+@pytest.mark.slow
+def test_a_progress_axis_is_trained_with_a_table_of_its_own(tmp_path: Path) -> None:
+    network = DenseConfig(32, (7,), activation="pairwise", shortcut=True, stacks=("progress2",))
+    train_value(ValueTraining((GAMES,), tmp_path / "run", network=network, max_steps=2, batch_size=512))
+    fold_file(tmp_path / "run", tmp_path / "net.safetensors", positions=300)
+    net = load_network(tmp_path / "net.safetensors")
+    assert set(net.stacks.index(SAMPLE.pieces, SAMPLE.hands)) == {0, 1}
 
 
 OF_EACH = (

@@ -196,11 +196,12 @@ def test_lines_are_read_whatever_their_bytes():
 
 
 def test_a_server_that_stops_answering_counts_as_lost():
-    with server_that_says(b"\n", 3.0) as port, Connection("127.0.0.1", port, 0.2, lambda *_: None) as connection:
-        begun = time.monotonic()
-        with pytest.raises(ConnectionLost, match="no line for"):
-            connection.line(10, "line")
-        assert time.monotonic() - begun < 3
+    with (
+        server_that_says(b"\n", 3.0) as port,
+        Connection("127.0.0.1", port, 0.2, lambda *_: None) as connection,
+        pytest.raises(ConnectionLost, match="no line for"),
+    ):
+        connection.line(10, "line")
 
 
 def client(server: CsaServer, tmp_path, scripted, **others) -> ServerPlay:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,14 +53,14 @@ def jobs_of(folder: Path) -> list[int]:
 
 def test_every_two_have_met_and_the_table_adds_up(league):
     _, report, folder = league
-    assert {(one["first"], one["second"]) for one in report["meetings"]} == {
+    assert {(one.first, one.second) for one in report.meetings} == {
         ("material", "default"),
         ("material", "wide$x_$"),
         ("default", "wide$x_$"),
     }
-    assert all(one["games"] == 2 * sum(one["pentanomial"]) == 2 * PAIRS for one in report["meetings"])
-    assert sum(row["points"] for row in report["players"]) == report["games"] == 6 * PAIRS
-    assert sum(row["elo"] for row in report["players"]) == pytest.approx(0, abs=1e-6)
+    assert all(one.games == 2 * sum(one.pentanomial) == 2 * PAIRS for one in report.meetings)
+    assert sum(row.points for row in report.players) == report.games == 6 * PAIRS
+    assert sum(row.elo for row in report.players) == pytest.approx(0, abs=1e-6)
     assert read_run(folder).goal["players"] == ["material", "default", "wide$x_$"]
     assert (folder / PICTURE).read_bytes()[:4] == b"\x89PNG"
     checks = {Path(one.file).name: one.state for one in verify((folder,))}
@@ -68,16 +69,16 @@ def test_every_two_have_met_and_the_table_adds_up(league):
 
 def test_the_kif_says_who_won(league):
     _, report, folder = league
-    points = dict.fromkeys((row["name"] for row in report["players"]), 0.0)
+    points = dict.fromkeys((row.name for row in report.players), 0.0)
     files = sorted((folder / "kif").iterdir())
-    assert len(files) == report["games"]
+    assert len(files) == report.games
     for path in files:
         game = read_kif(path.read_text("utf-8"), str(path))
         winner = game.result & WINNER_MASK
         for colour, name in enumerate(game.names):
             points[name] += 0.5 if winner == DRAW else float(winner == colour + 1)
         assert game.scored.all()
-    assert points == {row["name"]: row["points"] for row in report["players"]}
+    assert points == {row.name: row.points for row in report.players}
     names = [path.read_text("utf-8").split("手：")[1].splitlines()[0] for path in files[:2]]
     assert names[0] != names[1]  # colours changed
 
@@ -97,7 +98,7 @@ def test_a_killed_league_goes_on_without_repeats(league, tmp_path):
     again = command(*arguments, "-o", str(tmp_path)).play()[0]
     assert jobs_of(tmp_path)[: len(done)] == done
     assert sorted(jobs_of(tmp_path)) == list(range(3 * PAIRS))
-    assert again | {"folder": ""} == report | {"folder": ""}
+    assert replace(again, folder=report.folder) == report
 
 
 @pytest.mark.slow

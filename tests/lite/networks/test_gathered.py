@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from lite.networks import layer_stacks
 from lite.networks.build import CONFIGS
 from lite.networks.dense import DenseConfig
 from lite.networks.first_layer import list_active_rows
@@ -125,8 +126,9 @@ def test_steps_are_those_of_the_fused_step(config, device: str, batch: Batch) ->
 
 
 @pytest.mark.parametrize("config", NAMED)
-def test_nothing_stays_on_the_cpu(config, batch: Batch) -> None:
+def test_nothing_stays_on_the_cpu(config, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
     """The device meta holds no numbers, yet refuses to mix its tensors with those of another, as a GPU would."""
+    monkeypatch.setattr(layer_stacks, "MOST_AT_ONCE", 1000)  # sorting positions by their stacks needs numbers
     net = config.build().to("meta")
     logits = net.gathered_outputs(*(tensor.to("meta") for tensor in tensors(batch)))
     logits.sum().backward()

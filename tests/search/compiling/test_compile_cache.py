@@ -93,6 +93,26 @@ def test_a_second_start_compiles_nothing(load, tmp_path, reported):
     assert reported == []
 
 
+def test_machine_code_is_made_when_python_calls(load, tmp_path):
+    """Until then a function is stored for its callers only, and is loaded as that."""
+    load().eightfold(5)
+    double = code_files(tmp_path)[0]
+    for_callers = double.read_bytes()
+    module = load()
+    assert (module.double(5), module.double(6.5), compiled(module)) == (10, 13.0, 1)  # one other type
+    assert double.read_bytes() != for_callers
+    finished = double.read_bytes()
+    module = load()
+    assert (module.double(5), module.eightfold(5), compiled(module)) == (10, 40, 0)
+    assert double.read_bytes() == finished
+
+
+def test_a_caller_may_link_a_function_that_python_has_called(load, tmp_path):
+    module = load()
+    assert (module.double(5), module.eightfold(5), module.double(6)) == (10, 40, 12)
+    assert len(code_files(tmp_path)) == 2
+
+
 @pytest.fixture
 def released(load, tmp_path, monkeypatch) -> list[Path]:
     """Return the files of the tiny module's code as part of a package, where others can write to them."""
