@@ -40,7 +40,7 @@ from search.system.files import write_atomically
 CLAIMED = "入玉宣言"
 """Ending of a game that an engine has declared won without fulfilling the rules."""
 REASONS = {
-    "投了": "resignation",
+    "投了": "resignation or crash",
     "入玉勝ち": "declaration",
     CLAIMED: "declaration against the rule",
     "反則勝ち": "perpetual check",

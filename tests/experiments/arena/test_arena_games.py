@@ -90,7 +90,7 @@ def test_a_win_that_is_none_by_the_rules_is_told(tmp_path):
 
 def test_wins_have_their_reasons(tmp_path):
     database = _database(tmp_path / "game.db", "BLACK_WIN", ["4h5h", "5a4a", "5h4h"])
-    assert write_games(database, tmp_path / "kif", {}) == ["reasons of wins: resignation 1"]
+    assert write_games(database, tmp_path / "kif", {}) == ["reasons of wins: resignation or crash 1"]
     assert set(REASONS) == {"投了", "入玉勝ち", "入玉宣言", "反則勝ち", "反則負け", "切れ負け"}
     assert all(translated(f"{reason} 2") != f"{reason} 2" for reason in REASONS.values())
 
