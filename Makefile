@@ -40,7 +40,8 @@ warm: $(ENGINE)
 
 test: $(INSTALLED) warm
 	# A file's tests in one process: what its fixtures make is made once. Many wait for others, so three keep two cores busy.
-	$(BIN)/python -m pytest -q --numprocesses 3 --dist loadfile --no-loadscope-reorder
+	# Threads of PyTorch that wait for each other leave their cores to other tests.
+	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -q --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 slow: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m slow --timeout 7200
