@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from lite.notation.game import (
-    BLACK_WON,
-    DRAWN,
-    ILLEGAL_MOVE,
-    MOVER_DECLARES,
-    MOVER_LOSES,
-    MOVES_USED_UP,
-    REPETITION,
-    WHITE_WON,
-    GameBuilder,
-)
+from lite.notation.csa import OUTCOMES
+from lite.notation.game import BLACK_WON, DRAWN, MOVER_LOSES, REPETITION, WHITE_WON, GameBuilder
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 
 Result = Literal["win", "draw", "loss", "unfinished"]
@@ -32,17 +23,8 @@ LOST = "CHUDAN"
 """The ending of a game whose end the server did not report."""
 _WORDS = {"#RESIGN": "TORYO", "#JISHOGI": "KACHI", "#OUTE_SENNICHITE": "oute_sennichite"}
 """CSA's words for endings that the server calls differently; others lose their mark."""
-_OUTCOMES = {
-    "TORYO": (MOVER_LOSES,),
-    "TIME_UP": (MOVER_LOSES,),
-    "ILLEGAL_MOVE": (ILLEGAL_MOVE,),
-    "illegal kachi": (MOVER_LOSES,),
-    "KACHI": (MOVER_DECLARES,),
-    "SENNICHITE": (REPETITION,),
-    "oute_sennichite": (REPETITION,),
-    "MAX_MOVES": (MOVES_USED_UP,),
-}
-"""Outcomes that a word may mean; the one that gives the server's result is taken."""
+_OUTCOMES = OUTCOMES | {"illegal kachi": MOVER_LOSES, "oute_sennichite": REPETITION}
+"""The outcome that a word means, which is taken where it gives the server's result."""
 
 
 def ending_word(reason: str, declared: bool) -> str:
@@ -61,7 +43,7 @@ def outcome_of(word: str, result: Result, colour: int, builder: GameBuilder) -> 
         return None
     black_won = (result == "win") == (colour == 0)
     winner = DRAW if result == "draw" else BLACK_WINS if black_won else WHITE_WINS
-    for outcome in _OUTCOMES.get(word, ()):
-        if (builder.result(outcome) or 0) & WINNER_MASK == winner:
-            return outcome
+    outcome = _OUTCOMES.get(word)
+    if outcome is not None and (builder.result(outcome) or 0) & WINNER_MASK == winner:
+        return outcome
     return DRAWN if result == "draw" else BLACK_WON if black_won else WHITE_WON

@@ -64,7 +64,7 @@ _READERS_NUMBER = re.compile(r"'\*\s*[+-]?[0-9]")
 _TIME = re.compile(r"T([0-9]{1,7}(?:\.[0-9]*)?)\s*$")
 _SUMMARY = re.compile(r"'summary:([^:]*):(.{0,200}) (win|lose|draw):(.{0,200}) (win|lose|draw)\s*$")
 """Floodgate's summary. The length of names is bounded so that a line is scanned once."""
-_ENDINGS = {
+OUTCOMES = {
     "TORYO": MOVER_LOSES,
     "TIME_UP": MOVER_LOSES,
     "TSUMI": MOVER_LOSES,
@@ -219,7 +219,7 @@ class _Reader:
             self.endings += 1
             if self.endings == 1:
                 self.ending, self.builder.ended = line[1:].strip(), True
-                self.outcome = _ENDINGS.get(self.ending)
+                self.outcome = OUTCOMES.get(self.ending)
         else:
             raise self._error(f"cannot read the line {quoted(line)}")
 

@@ -38,7 +38,7 @@ LINKABLE = "linkable"
 
 
 class Unfinished:
-    """What Numba holds as the entry point of a function without machine code; each function needs one of its own."""
+    """Stands for the entry point of a function without machine code. Numba needs another object for each function."""
 
 
 class Library(JITCodeLibrary):  # type: ignore[misc]  # Numba is untyped

@@ -75,7 +75,11 @@ class Scripted:
 
     def command(self, behaviour: str = "play") -> str:
         """The command for it to play, or to resign, ponder, crash, move illegally, be slow, sleep, die, be mute, deaf
-        or broken."""
+        or broken.
+
+        The engine of `crash once` crashes in the first game after this call.
+        """
+        Path(f"{self.program}.crashed").unlink(missing_ok=True)
         return f"'{self.program}' '{behaviour}'"
 
 

@@ -53,7 +53,7 @@ def kif_of(folder: Path, number: int) -> Game:
 
 
 def differences(folder: Path, records: list[ServerRecord]) -> list[str]:
-    """What the KIF of a client says otherwise than the server's record, over all games with a move."""
+    """Return where a client's KIF differs from the server's record, over all games with a move."""
     from lite.notation.csa_moves import csa_move
     from lite.notation.game import GameBuilder
     from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK

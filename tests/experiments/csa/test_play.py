@@ -72,7 +72,7 @@ def test_an_engine_that_crashes_once_plays_on(play, capsys):
     with CsaServer() as server:
         first, _ = play(server, 1, first="crash once")
     assert first.endings == {"SENNICHITE": 1}
-    assert "warning: the engine" in capsys.readouterr().err
+    assert "the engine failed" in capsys.readouterr().err
 
 
 def test_an_engine_thinks_on_the_opponents_time(play, tmp_path, monkeypatch):

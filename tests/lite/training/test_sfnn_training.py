@@ -1,4 +1,4 @@
-"""Training of SFNN: it resumes, it starts from other networks and files, and finds the table of its progress."""
+"""Training of SFNN: it learns, it starts from other networks and files, and finds the table of its progress."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from lite.networks.from_integers import trainable
 from lite.networks.nnue import KpConfig, NnueNetwork
 from lite.networks.sfnn import SfnnConfig, SfnnNetwork
 from lite.networks.transfer import source_stacks, start_from
-from lite.training import progress_table
 from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import load_model, save_model
+from lite.training.log import Steps, lines_of, read_log
 from lite.training.loss import value_loss
 from lite.training.options import ValueTraining
 from lite.training.progress_table import learn_progress_table, read_progress_table
@@ -45,19 +45,18 @@ def outputs(net: SfnnNetwork | NnueNetwork) -> torch.Tensor:
     return net.outputs(batch.pieces, batch.hands, batch.in_check).detach()
 
 
-def test_a_resumed_run_ends_with_the_same_bits(
-    sample_games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(progress_table, "_STEPS", 10)  # a step takes a tenth of a second
+def test_it_learns_and_resumes_with_the_same_bits(sample_games: Path, tmp_path: Path) -> None:
     config = SfnnConfig("kp", 64, (7, 16), ("progress2", "k3k3"))
-    options = ValueTraining((sample_games,), tmp_path / "whole", network=config, epochs=1, batch_size=256, max_steps=12)
+    options = ValueTraining((sample_games,), tmp_path / "whole", network=config, epochs=2, batch_size=1024)
     train_value(options)
     cut = dataclasses.replace(options, output=tmp_path / "cut", max_steps=5)
     train_value(cut)
-    train_value(dataclasses.replace(cut, max_steps=7, resume=True))
+    train_value(dataclasses.replace(cut, max_steps=None, resume=True))
     whole, resumed = (load_model(tmp_path / name)[0].state_dict() for name in ("whole", "cut"))
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
     assert int(whole["layer_stacks.progress_weight"].abs().max()) > 0
+    losses = [line.loss for line in lines_of(Steps, read_log(tmp_path / "whole"))]
+    assert losses[-1] < losses[0]
 
 
 def test_a_progress_table_follows_the_move_numbers(tmp_path: Path) -> None:
