@@ -71,7 +71,7 @@ import pickle
 from experiments.nets import isolated, timing
 timing.MOST_NODES, timing.MOST_RUNS, timing.SPEED_NODES = 2_000, 1, 500
 def run_here(self, step):
-    return isolated.Done(pickle.loads(pickle.dumps(step)).run(), 0.0, 0.0)
+    return pickle.loads(pickle.dumps(step)).run()
 isolated.Isolated.run = run_here
 from liteshogi.__main__ import main
 main()

@@ -181,7 +181,7 @@ def test_what_a_cluster_makes_is_what_threads_make(cluster, node, tmp_path):
     """The verb itself, in a process of its own, with a node lost in the middle."""
     command = [
         *(sys.executable, "-m", "liteshogi", "expand", str(SAMPLE)),
-        *("--label", "search", "--nodes", "1000", "--random", "1", "--tree", "1", "--settled", "0.3", "-o"),
+        *("--label", "search", "--nodes", "200", "--random", "1", "--tree", "1", "--settled", "0.3", "-o"),
     ]
     with subprocess.Popen(
         [*command, str(tmp_path / "ray"), "--ray", cluster.address], stdout=subprocess.DEVNULL
