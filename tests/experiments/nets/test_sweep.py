@@ -385,7 +385,7 @@ def test_a_real_sweep_of_a_point_a_peer_and_a_failure(tmp_path: Path, yardstick:
 
 @pytest.mark.slow
 def test_a_stopped_training_saves_its_state_and_resumes(tmp_path: Path, yardstick: Path) -> None:
-    text = REAL.format(sample=SAMPLE, yard=yardstick).replace("epochs = 1", "epochs = 400")
+    text = REAL.format(sample=SAMPLE, yard=yardstick).replace("epochs = 1", "epochs = 100")
     written(tmp_path, text[: text.index("[play]")] + text[text.index("[[space]]") : text.index("[[point]]")])
     command = [sys.executable, "-m", "liteshogi", "sweep", str(tmp_path / "plan.toml"), "-o", str(tmp_path / "out")]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
