@@ -18,14 +18,13 @@ RESULTS: tuple[Result, ...] = ("win", "draw", "loss", "unfinished")
 POINTS = {"win": 1, "draw": 0, "loss": -1, "unfinished": 0}
 GAME, BALANCE, USED = "game", "wins minus losses", "seconds used"
 RUNS = ("run", "account", "wins - draws - losses", "unfinished", "lost on time", "lost connections", "machine")
-OPPONENTS = ("opponent", "games", "wins - draws - losses", "unfinished", "points", "last game")
+OPPONENTS = ("opponent", "games", "wins - draws - losses", "points", "unfinished", "last game")
 ENDS = ("end", "won", "drawn", "lost", "unfinished")
 GAMES = (
-    "game",
     "opponent",
-    "colour",
     "result",
-    "end",
+    "game",
+    "colour",
     "moves",
     "own time",
     "longest move",
@@ -114,7 +113,7 @@ def _opponents(run: str, games: Iterable[ServerGameLine]) -> Table:
         counted = win + draw + loss
         points = f"{(win + draw / 2) / counted:.0%}" if counted else ""
         last = max(game.started for game in own)[:10]
-        cells.append([name, str(len(own)), f"{win} - {draw} - {loss}", str(unfinished), points, last])
+        cells.append([name, str(len(own)), f"{win} - {draw} - {loss}", points, str(unfinished), last])
     return Table(OPPONENTS, cells, f"{run}: opponents")
 
 
@@ -131,8 +130,9 @@ def _games(run: str, games: Sequence[ServerGameLine], times: dict[int, TimeUsed 
     for game in latest:
         used = times[game.number]
         seconds = ["", "", ""] if used is None else [f"{one:,.0f}" for one in (used.own, used.longest, used.opponent)]
-        found = [game.result, game.ending, str(game.moves), *seconds, game.started[:16].replace("T", " "), game.kif]
-        cells.append([str(game.number), _opponent(game), game.colour, *found])
+        when = game.started[:16].replace("T", " ")
+        found = [str(game.number), game.colour, str(game.moves), *seconds, when, game.kif]
+        cells.append([_opponent(game), f"{game.result}, {game.ending}", *found])
     title = "games" if len(latest) == len(games) else f"the latest {len(latest)} of {len(games):,} games"
     return Table(GAMES, cells, f"{run}: {title}")
 

@@ -59,8 +59,8 @@ def test_a_runs_games_are_counted_by_opponent_and_end(folder: Path) -> None:
     section = server_section([run_of(folder)])
     assert list(section.tables[0].lines[0][:6]) == ["mine", "mine on wdoor:4081", "1 - 1 - 1", "1", "1", "1"]
     assert table_of(section, ": opponents") == [
-        ["other", "3", "1 - 1 - 0", "1", "75%", "2026-11-28"],
-        ["<b>other", "1", "0 - 0 - 1", "0", "0%", "2026-11-28"],
+        ["other", "3", "1 - 1 - 0", "75%", "1", "2026-11-28"],
+        ["<b>other", "1", "0 - 0 - 1", "0%", "0", "2026-11-28"],
     ]
     assert ["TIME_UP", "0", "0", "1", "0"] in table_of(section, ": ends of games")
     balance = section.charts[0].spec["data"]["values"]
@@ -69,11 +69,11 @@ def test_a_runs_games_are_counted_by_opponent_and_end(folder: Path) -> None:
 
 def test_times_are_those_of_the_records_by_side(folder: Path) -> None:
     section = server_section([run_of(folder)])
-    games = {line[0]: line for line in table_of(section, ": games")}
+    games = {line[2]: line for line in table_of(section, ": games")}
     assert list(games) == ["4", "3", "2", "1"]
-    assert games["1"][6:9] == ["42", "30", "12"]
-    assert games["2"][1:4] + games["2"][6:9] == ["<b>other", "white", "loss", "12", "7", "42"]
-    assert games["3"][6:9] == games["4"][6:9] == ["", "", ""]
+    assert games["1"][5:8] == ["42", "30", "12"]
+    assert games["2"][:2] + games["2"][3:8] == ["<b>other", "loss, TIME_UP", "white", "3", "12", "7", "42"]
+    assert games["3"][5:8] == games["4"][5:8] == ["", "", ""]
     used = section.charts[1].spec["data"]["values"]
     assert [(row["side"], row["seconds used"]) for row in used[:2]] == [("mine: own", 42), ("mine: opponent's", 12)]
 
@@ -81,7 +81,7 @@ def test_times_are_those_of_the_records_by_side(folder: Path) -> None:
 def test_the_latest_games_of_a_long_run_are_listed(tmp_path: Path) -> None:
     run = made(tmp_path / "run", PLAN, [game(number) for number in range(1, MOST_GAMES + 3)])
     lines = table_of(server_section([run_of(run)]), f": the latest {MOST_GAMES} of {MOST_GAMES + 2} games")
-    assert (len(lines), lines[0][0], lines[-1][0]) == (MOST_GAMES, str(MOST_GAMES + 2), "3")
+    assert (len(lines), lines[0][2], lines[-1][2]) == (MOST_GAMES, str(MOST_GAMES + 2), "3")
 
 
 def test_a_page_shows_a_run_with_and_without_games(folder: Path, tmp_path: Path) -> None:
