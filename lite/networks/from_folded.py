@@ -52,7 +52,7 @@ def dense_network(network: EvalNetwork) -> DensePieceSquareNetwork:
         buckets=network.buckets,
         hidden_squares=network.hidden_squares,
         shortcut=network.shortcut,
-        stacks=network.stacks.tokens,
+        stacks=network.stacks.tokens,  # type: ignore[arg-type]
     )
     model = config.build()
     with torch.no_grad():
