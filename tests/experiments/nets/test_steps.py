@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from experiments.nets.training import training_of
 from lite.training.testing import judge_net
 from search.evaluation.evaluation_speed import random_network
 from search.system.folder_lock import FolderLock
+from tests.experiments.nets.echo_step import Echo
 
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample"
 
@@ -71,20 +72,6 @@ def test_sizes_by_hand() -> None:
     found = size_of_network(network)
     assert found.bytes - 2 * 64 - (16 * 128 + 16) - 4 * (16 + 1) == network.rows.nbytes
     assert found.multiply_adds == 16 * 128 + 16
-
-
-@dataclass(frozen=True)
-class Echo:
-    """A step that returns or fails as it is told."""
-
-    __test__ = False
-    word: str
-    fails: bool = False
-
-    def run(self) -> tuple[str, int]:
-        if self.fails:
-            raise ValueError(self.word)
-        return self.word, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 
 
 def test_a_step_in_a_process_of_its_own_returns_its_result() -> None:
