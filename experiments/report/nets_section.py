@@ -42,6 +42,9 @@ ABOUT = (
 )
 
 
+NONE_DONE = "no network is done yet"
+
+
 def nets_section(runs: Sequence[Run]) -> Section:
     """Return the section of sweeps. Raises OSError or ValueError for a run that cannot be read."""
     charts: list[Chart] = []
@@ -51,7 +54,8 @@ def nets_section(runs: Sequence[Run]) -> Section:
         results = Results.read(run.path)
         rows = rows_of(plan, results)
         if not rows:
-            raise ValueError(f"{run.path}: no network of this sweep is done yet; wait for the first, or leave it out")
+            tables.append(Table(("sweep", "state"), [[run.name, NONE_DONE]]))
+            continue
         charts += _over_cost(run.name, by_cost(rows))
         for name in plan.table:
             charts += _of_table(run.name, plan, name, rows_in(plan, rows, name))

@@ -9,7 +9,7 @@ import pytest
 
 from experiments.nets.results import NetResult, Results
 from experiments.report.charts import MACHINE
-from experiments.report.nets_section import ACCURACY, COST, D1, ELSEWHERE, SHARE, nets_section
+from experiments.report.nets_section import ACCURACY, COST, D1, ELSEWHERE, NONE_DONE, SHARE, nets_section
 from experiments.report.report import find_runs
 from experiments.report.section import Run
 from lite.run_folder import RunPlan, RunWriter, read_run
@@ -58,11 +58,12 @@ def test_each_machine_has_a_front_of_its_own_and_peers_are_in_none(sweep: Path) 
     ]
 
 
-def test_a_sweep_without_a_network_is_refused(tmp_path: Path) -> None:
+def test_a_sweep_without_a_network_says_so(tmp_path: Path) -> None:
     with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(), "file": "plan.toml"})):
         pass
-    with pytest.raises(ValueError, match="out: no network of this sweep is done yet"):
-        nets_section(runs_of(tmp_path / "out"))
+    section = nets_section(runs_of(tmp_path / "out"))
+    assert not section.charts
+    assert section.tables[0].lines == [["out", NONE_DONE]]
 
 
 def test_sweeps_of_the_documents_are_shown() -> None:
