@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.nets.plan import plan_of
 from experiments.nets.plan_file import read_plan
+from experiments.nets.sweep import Sweep
 from experiments.nets.training import RESNET, checked_training
 from lite.networks.shapes import shapes_alone
 from lite.training.train import train_value
@@ -44,7 +46,7 @@ def test_every_point_of_the_family_can_be_built() -> None:
 @pytest.mark.parametrize("number", range(6))
 def test_points_of_nets_take_a_step(number: int, tmp_path: Path) -> None:
     """Wide tables are narrowed: their size is no matter of the plan."""
-    points = [one for one in read_plan(Path("nets")).known_points() if one.seed == 0]
+    points = [one for one in plan_of(Sweep(Path("nets")).entries(), "nets").known_points() if one.seed == 0]
     kinds = [one for one in points if one.options.get("kind") != RESNET]
     assert len(kinds) == 6
     training = checked_training(configured(dict(kinds[number].options)), kinds[number].name)
