@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One that was cut, or made where ensurepip is missing (Debian without python3-venv), has no pip: it is completed.
 environment = $(1)/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(1)
 
-.PHONY: setup demo warm test slow lint docs bench release bounds clean
+.PHONY: setup demo warm bytecode test slow lint docs bench release bounds clean
 
 setup: $(INSTALLED)
 
@@ -34,9 +34,13 @@ $(INSTALLED): $(ENGINE)
 demo: $(INSTALLED)
 	$(BIN)/liteshogi demo
 
-# Not by the command, which is gone for a moment where the rest is installed meanwhile.
+# Not by the command, which compiles PUCT only after the rest is installed.
 warm: $(ENGINE)
-	$(BIN)/python -m liteshogi warmup
+	$(BIN)/python -c 'from search.warmup import warm_up; warm_up(puct=True)'
+
+# Every module is imported once: else each of the tests' processes, which begin together, compiles the same bytecode.
+bytecode: $(INSTALLED)
+	$(BIN)/python -m pytest -q --collect-only >$(VENV)/collected
 
 test: $(INSTALLED) warm
 	# A file's tests in one process: what its fixtures make is made once. Many wait for others, so three keep two cores busy.

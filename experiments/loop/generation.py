@@ -66,7 +66,7 @@ class Generation:
             source = self._loop.file_of(self._loop.first)
             if kind_of(source) is Kind.VALUE:
                 write_atomically(self.run.network, network_file_of(source).read_bytes())
-                fold_file(self.run.network, self.net, overwrite=True)
+                fold_file(self.run.network, self.net, positions=FOLDED_POSITIONS, overwrite=True)
             else:
                 save_network(load_network(source), self.net)
             return FirstNetwork()

@@ -84,7 +84,7 @@ def _make_steps(config: NetworkConfig, batch: Batch, way: Way) -> Callable[[int,
         net.threads = threads
         begun = time.perf_counter()
         for _ in range(steps):
-            optimiser.zero_grad(set_to_none=True)
+            optimiser.zero_grad()
             target = torch.from_numpy(batch.result).to(device)
             loss = nn.functional.binary_cross_entropy_with_logits(outputs[way]()[:, 0], target)
             loss.backward()

@@ -23,6 +23,7 @@ from lite.networks.build import network_from_config
 from lite.networks.shapes import shapes_alone
 from lite.networks.value_network import ValueNetwork
 from lite.training.folder import network_file
+from lite.training.optimiser_steps import Optimiser
 from search.system.files import require_file, require_utf8, write_atomically
 from search.system.metadata import parse_json, quoted, sort_header
 
@@ -172,35 +173,37 @@ def load_state(path: Path) -> tuple[dict[str, dict[str, torch.Tensor]], dict[str
     return parts, data
 
 
-def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+def optimiser_tensors(optimiser: Optimiser) -> dict[str, torch.Tensor]:
     """Return an optimiser's tensors by "parameter number/name"; its hyperparameters come from the options."""
-    state: dict[Any, dict[str, Any]] = optimiser.state_dict()["state"]
     return {
-        f"{index}/{name}": torch.as_tensor(value)
-        for index, values in state.items()
-        for name, value in values.items()
-        if value is not None
+        f"{index}/{name}": value
+        for index, parameter in enumerate(optimiser.parameters)
+        for name, value in optimiser.state.get(parameter, {}).items()
     }
 
 
-def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
+def restore_optimiser(optimiser: Optimiser, tensors: dict[str, torch.Tensor]) -> None:
     """Restore what `optimiser_tensors` returned. Raises ValueError, or errors of torch, for tensors that do not fit."""
-    parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
+    parameters = optimiser.parameters
     state: dict[int, dict[str, torch.Tensor]] = {}
     for key, tensor in tensors.items():
         index, name = key.split("/", 1)
-        if not 0 <= int(index) < len(parameters) or tensor.shape not in (torch.Size(), parameters[int(index)].shape):
+        if not 0 <= int(index) < len(parameters) or tensor.shape != (
+            torch.Size() if name == "step" else parameters[int(index)].shape
+        ):
             raise ValueError(f"the optimiser's {key} is of no parameter of the network")
         state.setdefault(int(index), {})[name] = tensor
     if len({frozenset(values) for values in state.values()}) > 1:
         raise ValueError("the optimiser does not hold the same of every parameter")
-    groups = optimiser.state_dict()["param_groups"]
-    optimiser.load_state_dict({"state": state, "param_groups": groups})
-    for parameter, values in optimiser.state.items():
-        for name, value in values.items():
-            if isinstance(value, torch.Tensor) and value.shape == parameter.shape:
-                # In the parameter's own memory order (channels last), which fused optimisers require.
-                values[name] = torch.empty_like(parameter).copy_(value)
+    for index, values in state.items():
+        parameter = parameters[index]
+        optimiser.state[parameter] = {
+            # In the parameter's own memory order (channels last), which fused steps require.
+            name: value.to(parameter.device)
+            if name == "step"
+            else torch.empty_like(parameter, requires_grad=False).copy_(value)
+            for name, value in values.items()
+        }
 
 
 def json_safe(value: Any) -> Any:

@@ -162,9 +162,11 @@ def test_a_gui_that_stops_reading_ends_it():
 
 
 @posix
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
-@pytest.mark.parametrize("thinking", [False, True])
+@pytest.mark.parametrize(
+    ("name", "thinking"), [("SIGTERM", False), ("SIGINT", False), ("SIGHUP", False), ("SIGHUP", True)]
+)
 def test_signals_end_it_at_once(engine, name, thinking):
+    """`test_usi_orphans.py` sends the others while it thinks."""
     if thinking:
         engine.send("position startpos", "go infinite").until("info depth 2")
     engine.process.send_signal(getattr(signal, name))

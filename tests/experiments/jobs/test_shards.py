@@ -119,7 +119,7 @@ def test_jobs_without_records_land_too(tmp_path):
     assert landed(tmp_path) == [8]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_any_prefix_goes_on(data, tmp_path_factory):
     """A kill leaves a prefix of the ledger, and at least the bytes that it speaks of, the shard's name or `.part`."""
@@ -141,7 +141,7 @@ def test_any_prefix_goes_on(data, tmp_path_factory):
     assert len(ledger(folder)) == 8
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     products=st.lists(st.sampled_from([b"", b"few", b"many records"]), min_size=8, max_size=8),
     kills=st.sets(st.integers(0, 8)),

@@ -20,6 +20,7 @@ from experiments.factory.expand import Mixture
 from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
 from experiments.jobs.shards import Shards
+from experiments.loop import generation
 from experiments.loop.generation_table import GenerationRow, as_table
 from experiments.loop.loop import LoopReport, run_loop
 from experiments.loop.options import Loop
@@ -76,9 +77,10 @@ generation plays with the first one's network."""
 
 @pytest.fixture(scope="module", autouse=True)
 def several_jobs():
-    """Even these few games are some jobs, between which a stage can be cut."""
+    """Even these few games are some jobs, between which a stage can be cut. Few positions show what folding costs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expansion, "NODES_A_JOB", 4_000)
+        patch.setattr(generation, "FOLDED_POSITIONS", 2_000)
         yield
 
 

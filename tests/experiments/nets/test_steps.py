@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from experiments.nets.training import training_of
 from lite.training.testing import judge_net
 from search.evaluation.evaluation_speed import random_network
 from search.system.folder_lock import FolderLock
+from tests.experiments.nets.echo_step import Echo
 
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample"
 
@@ -73,25 +74,9 @@ def test_sizes_by_hand() -> None:
     assert found.multiply_adds == 16 * 128 + 16
 
 
-@dataclass(frozen=True)
-class Echo:
-    """A step that returns or fails as it is told."""
-
-    __test__ = False
-    word: str
-    fails: bool = False
-
-    def run(self) -> tuple[str, int]:
-        if self.fails:
-            raise ValueError(self.word)
-        return self.word, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-
-
 def test_a_step_in_a_process_of_its_own_returns_its_result() -> None:
     cores = {max(os.sched_getaffinity(0))} if hasattr(os, "sched_getaffinity") else set()
-    done = Isolated(cores).run(Echo("a"))
-    assert done.result == ("a", 1)
-    assert done.seconds > 0
+    assert Isolated(cores).run(Echo("a")) == ("a", 1)
     with pytest.raises(ValueError, match=r"^no such thing$"):
         Isolated().run(Echo("no such\nthing", fails=True))
 
@@ -109,13 +94,14 @@ def test_stopped_processes_end_and_no_other_begins(tmp_path: Path, monkeypatch: 
         stopped.run(Echo("a"))
     with FolderLock(tmp_path), pytest.raises(Stopped), stopped.alone_in(tmp_path):
         pass
-    late, ended = Isolated(), isolated._ended
+    late = Isolated()
 
-    def ends_and_is_stopped(process: subprocess.Popen[bytes]) -> tuple[int, float]:
-        found = ended(process)
-        late.stop()  # the system has given its number back by the time that a signal would go to it
-        return found
+    class Ending(subprocess.Popen[bytes]):
+        def wait(self, timeout: float | None = None) -> int:
+            status = super().wait(timeout)
+            late.stop()  # the system has given its number back by the time that a signal would go to it
+            return status
 
-    monkeypatch.setattr(isolated, "_ended", ends_and_is_stopped)
+    monkeypatch.setattr(isolated.subprocess, "Popen", Ending)
     with pytest.raises(Stopped):
         late.run(Echo("a"))

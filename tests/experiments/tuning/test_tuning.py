@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.games.player import Ending
@@ -93,6 +93,7 @@ def test_chance_alone_moves_a_number_by_half_its_step():
     assert abs(np.mean(ends)) < 0.3
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 2**31), st.lists(st.integers(-2, 2), max_size=30))
 def test_trials_lie_around_the_values_and_within_bounds(seed, results):
     spsa, again = (Spsa(PARAMETERS, 30, 0.5, seed) for _ in range(2))

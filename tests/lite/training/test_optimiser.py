@@ -102,8 +102,35 @@ def test_vectors_do_not_decay():
 def test_presets_are_those_of_their_documents():
     net = LiteValueNetwork((4, 2, 8))
     adamw, source = make_optimiser(OptimiserConfig(), net), make_optimiser(OptimiserConfig("source"), net)
-    assert (adamw.defaults["betas"], adamw.param_groups[0]["weight_decay"]) == ((0.9, 0.999), 0.01)
-    assert (source.defaults["momentum"], source.param_groups[0]["weight_decay"]) == (0.9, 1e-4)
+    assert (adamw.betas, adamw.param_groups[0]["weight_decay"]) == ((0.9, 0.999), 0.01)
+    assert (source.momentum, source.param_groups[0]["weight_decay"]) == (0.9, 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "theirs"),
+    [
+        ("adamw", lambda groups: torch.optim.AdamW(groups, lr=0.02, fused=True)),
+        ("source", lambda groups: torch.optim.SGD(groups, lr=0.04, momentum=0.9)),
+    ],
+)
+def test_steps_are_those_of_pytorch(chosen, theirs):
+    """To the last bit; a parameter without a gradient keeps its value."""
+    nets = [LiteValueNetwork((4, 2, 8)) for _ in range(2)]
+    nets[1].load_state_dict(nets[0].state_dict())
+    ours = make_optimiser(OptimiserConfig(chosen), nets[0])
+    groups = make_optimiser(OptimiserConfig(chosen), nets[1]).param_groups
+    expected = theirs([{key: value for key, value in group.items() if key != "lr"} for group in groups])
+    for step in range(5):
+        for parameter, other in zip(nets[0].parameters(), nets[1].parameters(), strict=True):
+            parameter.grad = other.grad = torch.randn_like(parameter)
+        nets[0].l3.weight.grad = nets[1].l3.weight.grad = None
+        for optimiser in (ours, expected):
+            optimiser.param_groups[0]["lr"] = 0.01 / (step + 1)
+            optimiser.step()
+            optimiser.zero_grad()
+    for parameter, other in zip(nets[0].parameters(), nets[1].parameters(), strict=True):
+        assert torch.equal(parameter, other)
+        assert parameter.grad is None
 
 
 @pytest.mark.parametrize("average", ["ema", "swa", "none"])

@@ -1,10 +1,13 @@
-"""Train each kind of network a little in float64, in one process or in those of torchrun, and write what it gave:
-`python -m tests.lite.training.write_losses RECORDS HELD_OUT FOLDER [DEVICE]`."""
+"""Train each kind of network a little in float64, in one process or in several, and write what it gave:
+`python -m tests.lite.training.write_losses RECORDS HELD_OUT FOLDER [DEVICE]`, by itself or started by torchrun."""
 
 from __future__ import annotations
 
 import json
+import os
+import socket
 import sys
+import traceback
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,6 +86,36 @@ def main(records: Path, held_out: Path, folder: Path, device: str | None) -> Non
         if run.workers.first:
             valid = json.loads(outcome_json(figures))
             (folder / f"{name}.json").write_text(json.dumps({"losses": losses, "valid": valid, "weights": weights}))
+
+
+def one_and_two(records: Path, held_out: Path, one: Path, two: Path) -> None:
+    """Run `main` in two processes and then in this one.
+
+    Torchrun's variables are set, but PyTorch is imported once and not by torchrun and each of its processes.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    children = []
+    for rank in range(2):
+        if child := os.fork():
+            children.append(child)
+            continue
+        status = 1
+        try:
+            torch.set_num_threads(1)
+            ranks = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2}
+            place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+            os.environ |= {name: str(value) for name, value in (ranks | place).items()}
+            main(records, held_out, two, None)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+    statuses = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    assert statuses == [0, 0]
+    main(records, held_out, one, None)
 
 
 if __name__ == "__main__":
