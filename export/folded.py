@@ -19,7 +19,7 @@ from safetensors.numpy import save
 
 from export.positions import Sample
 from lite.networks.activation import ACTIVATIONS, Activation
-from lite.networks.layer_stacks import SQUARE_GAIN
+from lite.networks.units import SQUARE_GAIN
 from search.evaluation.feature_sets import HAND_SLOT_COUNT, HAND_SLOT_KIND, NO_ROW, FeatureSet
 from search.evaluation.output_buckets import bucket_of_hands
 from search.evaluation.stacks import NO_STACKS, Stacks

@@ -27,7 +27,7 @@ import numpy as np
 
 from export.folded import FoldedNetwork
 from export.positions import Sample
-from lite.networks.layer_stacks import SQUARE_GAIN
+from lite.networks.units import SQUARE_GAIN
 from lite.training.metrics import log_losses
 from lite.training.targets import sigmoid
 from search.evaluation.network import (

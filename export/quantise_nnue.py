@@ -1,7 +1,7 @@
 """Quantisation of a trained NNUE to the integers of an `nn.bin`, at that format's own scales.
 
 Rows and activations have 127 units to one, weights of hidden layers 64, so a sum has 8128 units and a shift of six bits
-gives activations again. The output has 9600 units to one logit (`lite.networks.nnue.OUTPUT_SCALE`), so that YaneuraOu
+gives activations again. The output has 9600 units to one logit (`lite.networks.units.OUTPUT_SCALE`), so that YaneuraOu
 shows a value of 600 for it; the row of a shortcut is added to it, and so has its units. Training keeps the weights
 within int8: nothing is clipped here, only rounded. Shifts round down, so half a step is added to the biases.
 
@@ -20,8 +20,7 @@ import numpy as np
 from export.folded import FoldedNetwork
 from export.positions import Sample
 from export.quantise import ACTIVATION_NAMES, INT32, ROUNDING, WEIGHT_LIMIT, quantised_logits
-from lite.networks.layer_stacks import SQUARE_GAIN
-from lite.networks.nnue import ACTIVATION_SCALE, OUTPUT_SCALE, WEIGHT_SCALE
+from lite.networks.units import ACTIVATION_SCALE, OUTPUT_SCALE, SQUARE_GAIN, WEIGHT_SCALE
 from search.evaluation.network import ACTIVATION_LIMIT, EvalNetwork, Layer
 from search.evaluation.nnue_file import FV_SCALE, SHIFT
 from search.score import CP_PER_LOGIT

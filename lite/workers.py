@@ -47,6 +47,12 @@ class Workers:
         for tensor, total in zip(tensors, together.split([tensor.numel() for tensor in tensors]), strict=True):
             tensor.detach().copy_(total.view_as(tensor))
 
+    def largest(self, tensor: torch.Tensor) -> None:
+        """Replace a tensor by the largest numbers over all processes. All must call it. Raises ConnectionError."""
+        if self.size > 1:
+            with _connection_errors():
+                distributed.all_reduce(tensor, distributed.ReduceOp.MAX)
+
     def any(self, condition: bool) -> bool:
         """Return whether the condition holds in any process."""
         holds = torch.tensor([float(condition)])

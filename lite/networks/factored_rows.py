@@ -19,6 +19,7 @@ from torch import nn
 from lite.networks.feature_rows import list_feature_rows
 from lite.networks.gathered import gather_sums
 from lite.networks.parts import at_once, part_bounds
+from lite.networks.rounding import UNIT, round_to
 from lite.networks.row_sums import TableSums
 from lite.networks.value_network import NetworkConfig, ValueNetwork
 from search.compiling.jit import jit
@@ -119,6 +120,7 @@ class FactoredNetwork(ValueNetwork):
     """A network of two perspectives whose first layer is a table of rows, with factors, and without normalisation."""
 
     listed = False
+    fixed_units = True
 
     def __init__(self, config: NetworkConfig, features: str, width: int) -> None:
         super().__init__(config, perspectives=2)
@@ -158,27 +160,51 @@ class FactoredNetwork(ValueNetwork):
             rows = numbered
             table = _FactoredRows.apply(table, self.king, self.piece, self.relative, used)  # type: ignore[no-untyped-call]
 
+        bias: torch.Tensor = self.bias
+        if self.rounding is not None:
+            table, bias = round_to(table, UNIT), round_to(bias, UNIT)
+
         def lists(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
             part = start[2 * first : 2 * last + 1]
             return rows[part[0] : part[-1]], part - part[0]
 
-        return TableSums(table, self.bias), lists
+        return TableSums(table, bias), lists
 
     def gathered_sums(self, rows: torch.Tensor) -> torch.Tensor:
+        if self.rounding is not None:
+            return self._rounded_sums(rows)
         sums = self.bias + gather_sums(self.table, rows)
         if not len(self.king):
             return sums
-        # The number of all rows stands for "no row"; it becomes the number of all kings and of all other factors.
-        stride = len(self.piece)
+        king, piece, near = self._factors_of(rows)
         there = rows != len(self.table)
-        king, piece = rows // stride, torch.where(there, rows % stride, stride)
+        # All rows of a sample are of one king.
+        of_kings = there.sum(1, keepdim=True) * gather_sums(self.king, king.amin(1, keepdim=True))
+        return sums + of_kings + gather_sums(self.piece, piece) + gather_sums(self.relative, near)
+
+    def _factors_of(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return the rows of the factors by king, piece and relative place, of rows of the table.
+
+        The number of all rows stands for "no row"; it becomes the number of all kings and of all other factors.
+        """
+        stride = len(self.piece)
+        king, piece = rows // stride, torch.where(rows != len(self.table), rows % stride, stride)
         plane, square = (piece - BONA_BOARD_START) // SQUARES, (piece - BONA_BOARD_START) % SQUARES
         file, rank = square // 9 - king // 9 + 8, square % 9 - king % 9 + 8
         on_board = (piece >= BONA_BOARD_START) & (piece < stride)
         near = torch.where(on_board, (plane * _SPAN + file) * _SPAN + rank, len(self.relative))
-        # All rows of a sample are of one king.
-        of_kings = there.sum(1, keepdim=True) * gather_sums(self.king, king.amin(1, keepdim=True))
-        return sums + of_kings + gather_sums(self.piece, piece) + gather_sums(self.relative, near)
+        return king, piece, near
+
+    def _rounded_sums(self, rows: torch.Tensor) -> torch.Tensor:
+        """Return `gathered_sums` of rounded rows: each used row is the rounded sum of its factors."""
+        used, numbered = torch.unique(rows, return_inverse=True)
+        used = used[used < len(self.table)]  # "no row" comes last, and its number stays that of no row
+        table = self.table[used]
+        if len(self.king):
+            king, piece, near = self._factors_of(used)
+            relative = torch.cat((self.relative, self.relative.new_zeros(1, table.shape[1])))
+            table = table + self.king[king] + self.piece[piece] + relative[near]
+        return round_to(self.bias, UNIT) + gather_sums(round_to(table, UNIT), numbered)
 
     def first_layer(self) -> tuple[np.ndarray, np.ndarray]:
         """Return rows f8 [features, N] with the factors added, and bias f8 [N]."""

@@ -12,9 +12,9 @@ import torch
 from lite.networks.dense import DensePieceSquareNetwork
 from lite.networks.factored_rows import FactoredNetwork
 from lite.networks.from_folded import FEATURE_SETS, dense_network
-from lite.networks.layer_stacks import SQUARE_GAIN
-from lite.networks.nnue import ACTIVATION_SCALE, OUTPUT_SCALE, WEIGHT_SCALE, NnueNetwork
+from lite.networks.nnue import NnueNetwork
 from lite.networks.sfnn import SfnnNetwork
+from lite.networks.units import ACTIVATION_SCALE, OUTPUT_SCALE, SQUARE_GAIN, WEIGHT_SCALE
 from search.evaluation.network import CLIPPED, PAIRWISE, EvalNetwork
 from search.evaluation.nnue_architecture import FEATURES
 

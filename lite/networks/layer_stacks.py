@@ -21,8 +21,9 @@ from torch import nn
 from lite.networks.exporting import exporting
 from lite.networks.feature_rows import list_feature_rows
 from lite.networks.gathered import gather_active_rows, gather_king_squares
+from lite.networks.rounding import Rounding
+from lite.networks.units import SQUARE_GAIN
 from search.evaluation.feature_sets import BONA_END, feature_set
-from search.evaluation.network import ACTIVATION_LIMIT, SQUARE_SHIFT
 from search.evaluation.stacks import (
     HANDS,
     KING_ZONES,
@@ -38,8 +39,6 @@ from search.evaluation.stacks import (
 )
 from search.rules.shogi import HAND_KINDS, SQUARES
 
-SQUARE_GAIN = ACTIVATION_LIMIT / (1 << SQUARE_SHIFT)
-"""Square of an activation of 1, as the integers compute it: 127 * 127 / 128 of 127."""
 MOST_AT_ONCE = 16
 """Most stacks that another device than a CPU computes for every position, to select one afterwards."""
 
@@ -200,6 +199,8 @@ class LayerStacks(nn.Module):
         self.measures_excess = False
         """Whether training steps compute what `take_excess` returns."""
         self._excess: torch.Tensor | None = None
+        self.rounding: Rounding | None = None
+        """Rounding that outputs are computed with; None means exact."""
         self.limited = limits is not None
         for number, limit in enumerate(limits or ()):
             self.register_buffer(f"limit_{number}", torch.tensor(limit)[:, None], persistent=False)
@@ -255,18 +256,30 @@ class LayerStacks(nn.Module):
 
     def _through(self, x: torch.Tensor, layers: Layers, linear: Any) -> torch.Tensor:
         """Return the outputs; `linear(x, weight, bias)` applies a layer of each position's stack."""
+        excess: list[torch.Tensor] = []
+
+        def see_sums(sums: torch.Tensor) -> None:
+            if self.measures_excess and self.training:
+                excess.append((sums.abs() - self.ceiling).clamp(min=0).square().mean())
+
+        if self.rounding is not None:
+            form: dict[str, Any] = {"hidden_squares": self.hidden_squares, "shortcut": self.shortcut}
+            outputs = self.rounding.outputs(x, layers, linear, **form, see_sums=see_sums)
+        else:
+            outputs = self._exact_outputs(x, layers, linear, see_sums)
+        self._excess = torch.stack(excess).sum() if excess else None
+        return outputs
+
+    def _exact_outputs(self, x: torch.Tensor, layers: Layers, linear: Any, see_sums: Any) -> torch.Tensor:
         direct = None
-        excess = []
         for number, (weight, bias) in enumerate(layers[:-1]):
             sums = linear(x, weight, bias)
             if number == 0 and self.shortcut:
                 sums, direct = sums[:, :-1], sums[:, -1:]
-            if self.measures_excess and self.training:
-                excess.append((sums.abs() - self.ceiling).clamp(min=0).square().mean())
+            see_sums(sums)
             x = torch.relu(sums) if self.ceiling == float("inf") else sums.clamp(0.0, self.ceiling)
             if number == 0 and self.hidden_squares:
                 x = torch.cat(((SQUARE_GAIN * sums * sums).clamp(max=self.ceiling), x), 1)
-        self._excess = torch.stack(excess).sum() if excess else None
         outputs: torch.Tensor = linear(x, *layers[-1])
         if direct is None:
             return outputs

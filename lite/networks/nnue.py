@@ -18,17 +18,12 @@ from torch import nn
 from lite.networks.factored_rows import FactoredNetwork
 from lite.networks.fused_step import fused_outputs
 from lite.networks.limits import check_hidden, check_size
+from lite.networks.units import ACTIVATION_SCALE, OUTPUT_SCALE, WEIGHT_SCALE
 from lite.networks.value_network import NetworkConfig
 from search.evaluation.network import LANES, MAX_WIDTH
 
 Features = Literal["half_kp", "k_p"]
 
-WEIGHT_SCALE = 64
-"""Integer of the weight 1 in hidden layers of an nn.bin."""
-ACTIVATION_SCALE = 127
-"""Integer of the activation 1 in an nn.bin."""
-OUTPUT_SCALE = 600 * 16
-"""Output of one logit in an nn.bin: YaneuraOu's trainer uses 600 per logit, and FV_SCALE is 16."""
 HIDDEN_LIMIT = 127 / WEIGHT_SCALE
 OUTPUT_LIMIT = 127 / (OUTPUT_SCALE / ACTIVATION_SCALE)
 """Largest weights that int8 holds at these scales."""
@@ -98,8 +93,12 @@ class NnueNetwork(FactoredNetwork):
         In training the weights are clipped first, so that the gradient is taken inside their limits.
         """
         first_layer, lists = self.listed_rows(pieces, hands)
-        arguments = (len(pieces), lists, first_layer, self.norms(), self.training, self._linear(), self.activates)
-        return fused_outputs(*arguments, self.threads)
+        linear = self._linear()
+        arguments = (len(pieces), lists, first_layer, self.norms(), self.training)
+        if self.rounding is None:
+            return fused_outputs(*arguments, linear, self.activates, self.threads)
+        inputs = fused_outputs(*arguments, [], self.activates, self.threads)
+        return self.rounding.outputs(inputs, linear, nn.functional.linear)
 
     def _linear(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
         linear: list[tuple[torch.Tensor, torch.Tensor]] = []

@@ -24,6 +24,7 @@ from lite.networks.kings import Kings, kings
 from lite.networks.later_layers import counts_all_pawns
 from lite.networks.layer_stacks import LayerStacks
 from lite.networks.line_sums import LineSums
+from lite.networks.rounding import Rounding
 from lite.networks.row_sums import TableSums
 from lite.workers import ALONE
 from search.evaluation.feature_sets import HAND_ROW_LIMIT, HAND_ROW_START, HAND_ROWS, FeatureSet
@@ -99,6 +100,10 @@ class ValueNetwork(nn.Module):
     """Threads of `logits`, for parts of at least PART_POSITIONS; None means as many as torch has."""
     workers = ALONE
     """Processes that share each training batch; batch normalisation covers all shares."""
+    fixed_units = False
+    """Whether the network is exported with the units of an nn.bin."""
+    rounding: Rounding | None = None
+    """Rounding that `outputs` computes with; None means exact."""
 
     def __init__(self, config: NetworkConfig, perspectives: int) -> None:
         super().__init__()
@@ -120,6 +125,12 @@ class ValueNetwork(nn.Module):
             if not weight.is_meta:  # see shapes.py
                 nn.init.constant_(weight, PRODUCT_SPREAD)
                 nn.init.constant_(bias, PRODUCT_MEAN)
+
+    def round_outputs(self, on: bool) -> None:
+        """Choose whether `outputs` rounds weights and activations as the exported network does."""
+        self.rounding = Rounding(self.activates, self.perspectives, self.fixed_units, self.workers) if on else None
+        if self.layer_stacks is not None:
+            self.layer_stacks.rounding = self.rounding
 
     @property
     def config(self) -> dict[str, Any]:
@@ -240,11 +251,14 @@ class ValueNetwork(nn.Module):
             rows, start = list_active_rows(pieces[part], hands[part], in_check[part], self.perspectives)
             return self.kings.place(rows, start, hands_apart)
 
-        arguments = (len(pieces), lists, first_layer, self.norms(), self.training, linear, self.activates)
+        fused = linear if self.rounding is None else []
+        arguments = (len(pieces), lists, first_layer, self.norms(), self.training, fused, self.activates)
         outputs = fused_outputs(*arguments, threads=self.threads, workers=self.workers)
         if self.layer_stacks is not None:
             stack = self.layer_stacks.index(torch.from_numpy(pieces), torch.from_numpy(hands))
             outputs = self.layer_stacks(self.as_listed(outputs, first_layer), stack)
+        elif self.rounding is not None:
+            outputs = self.rounding.outputs(outputs, linear, nn.functional.linear)
         return self._of_bucket(outputs, bucket_of_hands(torch.from_numpy(hands).long(), self.buckets))
 
     def summed_layers(self) -> tuple[FirstLayer, list[tuple[torch.Tensor, torch.Tensor]]]:
@@ -269,10 +283,13 @@ class ValueNetwork(nn.Module):
         if self.layer_stacks is not None:
             outputs = self.layer_stacks(outputs, self.layer_stacks.index(pieces, hands))
             return self._of_bucket(outputs, bucket_of_hands(hands.long(), self.buckets))
-        *hidden, last = self._linear()
-        for weight, bias in hidden:
-            outputs = self.activates.cut(nn.functional.linear(outputs, weight, bias))
-        outputs = nn.functional.linear(outputs, *last)
+        if self.rounding is not None:
+            outputs = self.rounding.outputs(outputs, self._linear(), nn.functional.linear)
+        else:
+            *hidden, last = self._linear()
+            for weight, bias in hidden:
+                outputs = self.activates.cut(nn.functional.linear(outputs, weight, bias))
+            outputs = nn.functional.linear(outputs, *last)
         return self._of_bucket(outputs, bucket_of_hands(hands.long(), self.buckets))
 
     def gathered_sums(self, rows: torch.Tensor) -> torch.Tensor:

@@ -14,6 +14,8 @@ from torch import nn
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import KpConfig, NnueConfig
+from lite.networks.sfnn import SfnnConfig
+from lite.networks.shapes import shapes_alone
 from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import NetworkConfig, listed_inputs
 from lite.records.batch import Batch
@@ -55,7 +57,11 @@ MEASURED: dict[str, NetworkConfig] = {
     "untied_16_7_32": UntiedConfig((16, 7, 32)),
     "dense_128_two_views": DenseConfig(128, (32,), 2),
     "k_p_256_32_32": KpConfig(256, (32, 32)),
+    "sfnn_halfka2_1024_7_64_k3k3": SfnnConfig("halfka2", 1024, (7, 64), ("k3k3",)),
+    "sfnn_kp_128_7_32_k3k3": SfnnConfig("kp", 128, (7, 32), ("k3k3",)),
 }
+LARGE = 1 << 24
+"""Number of parameters from which a round has few steps, because each of them moves all parameters."""
 
 
 Way = Literal["fused", "module", "cuda"]
@@ -97,20 +103,22 @@ def bench_training(
     """Return positions per second of whole steps on the same decoded batch, by kind of network: medians over rounds.
 
     The kinds alternate within a round. The fused step starts from the batch's bytes, on one thread and on two, and so
-    does a GPU where there is one. The plain PyTorch module, on one thread, gets its index tensors ready-made; NNUE has
-    none.
+    does a GPU where there is one. The plain PyTorch module, on one thread, gets its index tensors ready-made; NNUE and
+    SFNN have none.
     """
     keep_freed_memory()
     batch = synthetic_batch(batch_size)
     ways: dict[str, tuple[Callable[[int, int], float], int, int]] = {}
     for kind, config in kinds.items():
-        fused = _make_steps(config, batch, "fused")
-        ways[f"{kind}_positions_per_s"] = fused, 1, 10
-        ways[f"{kind}_two_threads_positions_per_s"] = fused, 2, 10
-        if not isinstance(config, NnueConfig):
+        with shapes_alone():
+            parameters = sum(part.numel() for part in config.build().parameters())
+        fused, steps = _make_steps(config, batch, "fused"), 10 if parameters < LARGE else 2
+        ways[f"{kind}_positions_per_s"] = fused, 1, steps
+        ways[f"{kind}_two_threads_positions_per_s"] = fused, 2, steps
+        if not isinstance(config, NnueConfig | SfnnConfig):
             ways[f"{kind}_module_positions_per_s"] = _make_steps(config, batch, "module"), 1, 1
         if torch.cuda.is_available():
-            ways[f"{kind}_gpu_positions_per_s"] = _make_steps(config, batch, "cuda"), 1, 10
+            ways[f"{kind}_gpu_positions_per_s"] = _make_steps(config, batch, "cuda"), 1, steps
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     seconds: dict[str, list[float]] = {name: [] for name in ways}

@@ -57,6 +57,7 @@ class Learner:
         for group in self.optimiser.param_groups:
             group["lr"] = rate_at(config, step, steps)
         self.optimiser.zero_grad()
+        self._task.begin_step(self.model, step, steps)
         with np.errstate(all="ignore"):  # an overflow ends in a loss or a gradient that is refused below
             losses = self._task.losses(self.model, batch, self.targets.at(batch, step), step)
             losses["loss"].backward()  # type: ignore[no-untyped-call]

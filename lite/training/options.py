@@ -187,6 +187,9 @@ class ValueTraining(TrainingOptions):
     saturation: float = 0.0
     """Weight of a penalty on sums of hidden layers beyond the range of their activation; for networks with stacks, a
     shortcut or hidden squares."""
+    quantised_epochs: int = 0
+    """Number of last epochs that round weights and activations as the exported network does; gradients ignore the
+    rounding."""
     progress_table: Path | None = None
     """Table of a progress axis of the stacks: an nn.bin, a network or a progress.bin. None means that it is learnt from
     the move numbers of the data, or taken over from the network that the run starts from."""
@@ -211,6 +214,7 @@ class ValueTraining(TrainingOptions):
             raise OptionError("`wrm`: has a scale of its own, and `fit_scale` fits that of logits", "wrm", "fit_scale")
         if not 0 <= self.saturation < float("inf"):
             raise OptionError(f"`saturation` {self.saturation}: must be 0 or more", "saturation")
+        check_numbers(self, "quantised_epochs", least=0, most=self.epochs)
 
     @property
     def kind(self) -> str:

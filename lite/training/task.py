@@ -87,6 +87,9 @@ class Task(ABC):
         """Return the number of positions of a batch that a step learns from."""
         return len(batch)
 
+    def begin_step(self, model: Any, step: int, steps: int) -> None:  # noqa: B027 (few kinds change while they learn)
+        """Prepare a network for step 0 .. steps-1 of the run."""
+
     @abstractmethod
     def losses(self, model: Any, batch: Batch, target: np.ndarray, step: int) -> dict[str, torch.Tensor]:
         """Return scalars of a batch by name: `loss`, which is minimised, and perhaps its parts.

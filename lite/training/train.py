@@ -49,6 +49,8 @@ class ValueTask(Task):
 
     options: ValueTraining
     divides_batches = True
+    rounds = False
+    """Whether the last step has rounded as the exported network does."""
 
     def untrained(self) -> ValueNetwork:
         return self.options.network.build()
@@ -88,6 +90,11 @@ class ValueTask(Task):
     def positions_learnt(self, batch: Batch) -> int:
         return int(quiet_positions(batch).sum()) if self.options.quiet else len(batch)
 
+    def begin_step(self, model: ValueNetwork, step: int, steps: int) -> None:
+        epochs, quantised = self.options.epochs, self.options.quantised_epochs
+        self.rounds = step * epochs >= steps * (epochs - quantised)
+        model.round_outputs(self.rounds)
+
     def losses(self, model: ValueNetwork, batch: Batch, target: np.ndarray, step: int) -> dict[str, torch.Tensor]:
         options = self.options
         keep = quiet_positions(batch) if options.quiet else slice(None)
@@ -120,26 +127,36 @@ class ValueTask(Task):
         metrics = Metrics()
         losses: list[np.ndarray] = []
         draw_losses: list[np.ndarray] = []
+        rounded_losses: list[np.ndarray] = []
         exponent, win_rates = self.options.error_exponent, self.options.win_rate_model
         for batch, target in batches:
-            share = self.workers.share(len(batch))
-            outputs = np.zeros((len(batch), model.output_count), np.float32)
-            with torch.no_grad():
-                arrays = (batch.pieces[share], batch.hands[share], batch.in_check[share])
-                outputs[share] = self.outputs(model, *arrays).cpu()
-            self.workers.total(torch.from_numpy(outputs))
-            logits = outputs[:, 0]
-            metrics.add(logits, batch)
+            outputs = self._all_outputs(model, batch)
+            metrics.add(outputs[:, 0], batch)
             wanted = torch.from_numpy(target).double()
-            losses.append(value_loss(torch.from_numpy(logits).double(), wanted, exponent, win_rates).numpy())
+            losses.append(value_loss(_logits(outputs), wanted, exponent, win_rates).numpy())
             if outputs.shape[1] == 2:
                 drawn, played = drawn_games(batch)
                 draw_losses.append(log_losses(outputs[:, 1], drawn)[played])
+            if self.rounds:
+                model.round_outputs(True)
+                rounded = self._all_outputs(model, batch)
+                model.round_outputs(False)
+                rounded_losses.append(value_loss(_logits(rounded), wanted, exponent, win_rates).numpy())
         loss = float(np.concatenate(losses).mean())
+        parts = {"rounded_loss": float(np.concatenate(rounded_losses).mean())} if rounded_losses else {}
         if not any(map(len, draw_losses)):  # the network has no draw output, or no position comes from a game
-            return HeldOutFigures(loss, metrics.report(), {})
+            return HeldOutFigures(loss, metrics.report(), parts)
         draw_loss = float(np.concatenate(draw_losses).mean())
-        return HeldOutFigures(loss + draw_loss, metrics.report(), {"draw_loss": draw_loss})
+        return HeldOutFigures(loss + draw_loss, metrics.report(), parts | {"draw_loss": draw_loss})
+
+    def _all_outputs(self, model: ValueNetwork, batch: Batch) -> np.ndarray:
+        """Return a network's outputs f4 (B, outputs) for a batch, of which each process computes its share."""
+        share = self.workers.share(len(batch))
+        outputs = np.zeros((len(batch), model.output_count), np.float32)
+        with torch.no_grad():
+            outputs[share] = self.outputs(model, batch.pieces[share], batch.hands[share], batch.in_check[share]).cpu()
+        self.workers.total(torch.from_numpy(outputs))
+        return outputs
 
     def summary(self, figures: HeldOutFigures) -> str:
         report = figures.report
@@ -150,6 +167,8 @@ class ValueTask(Task):
             words.append(f"log loss {report.log_loss:.4f}")
         if "draw_loss" in figures.parts:
             words.append(f"draw loss {figures.parts['draw_loss']:.4f}")
+        if "rounded_loss" in figures.parts:
+            words.append(f"valid loss of the value rounded to integers {figures.parts['rounded_loss']:.4f}")
         return "  ".join(words)
 
     def load_network(self, path: Path) -> ValueNetwork:
@@ -187,6 +206,11 @@ class ValueTask(Task):
 
     def save_network(self, path: Path, model: Any, origin: NetworkOrigin) -> None:
         save_model(path, model, json_safe(asdict(origin)))
+
+
+def _logits(outputs: np.ndarray) -> torch.Tensor:
+    """Return the logits f8 (B,) of the mover's win."""
+    return torch.from_numpy(outputs[:, 0]).double()
 
 
 def _inputs(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

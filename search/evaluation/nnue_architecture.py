@@ -57,6 +57,8 @@ _ALIASES = {
     "sfnn_1536": "sfnn_halfkahm2_1536_15_32_k3k3",
 }
 SFNN_TEXT = "ModelType=SFNN"
+_QUOTED = 40
+"""Most characters of a name's part that a message repeats."""
 _SFNN1536_TEXT = "SFNN-1536"
 _LONG_KINGS = {
     "king3_by_king3": "k3k3",
@@ -207,13 +209,13 @@ def _features(token: str) -> str:
     if token == _EFFECTS:
         raise ValueError(f"{_EFFECTS} cannot be evaluated: its features depend on the attacks on every piece")
     if token not in _BY_TOKEN:
-        raise ValueError(f"unknown feature set {token!r}: known are {', '.join(_BY_TOKEN)}")
+        raise ValueError(f"unknown feature set {token[:_QUOTED]!r}: known are {', '.join(_BY_TOKEN)}")
     return _BY_TOKEN[token]
 
 
 def _number(text: str, name: str, most: int) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= most:
-        raise ValueError(f"{name} {text!r}: must be 1 to {most}")
+        raise ValueError(f"{name} {text[:_QUOTED]!r}: must be 1 to {most}")
     return int(text)
 
 
@@ -240,11 +242,11 @@ def _parse_sfnn(parts: list[str]) -> Architecture:
     if first % 8 not in (0, 7):
         raise ValueError(f"first hidden layer {first}: must be 8n - 1 (with a shortcut) or 8n (without)")
     rest, shards = parts[4:], None
-    if rest and re.fullmatch(r"c[0-9]+", rest[0]):
+    if rest and re.fullmatch(r"c[0-9]{1,9}", rest[0]):
         found = re.fullmatch(r"s([0-9]{1,9})x([0-9]{1,9})", rest[1]) if len(rest) > 1 else None
         if found is None:
             raise ValueError("shards are named cC_sSxG, as c128_s64x2")
-        shards = Shards(int(rest[0][1:10]), int(found[1]), int(found[2]))
+        shards = Shards(int(rest[0][1:]), int(found[1]), int(found[2]))
         outputs = first + (first % 8 == 7)
         fits = shards.size > 0 and shards.groups > 0 and shards.common + shards.size * shards.groups == width
         if not fits or outputs % shards.groups:
@@ -256,5 +258,5 @@ def _parse_sfnn(parts: list[str]) -> Architecture:
     tokens = tuple(filter(None, text.split("_")))
     for token in tokens:
         if token not in STACK_TOKENS:
-            raise ValueError(f"unknown part {token!r}: stacks are {', '.join(STACK_TOKENS)}")
+            raise ValueError(f"unknown part {token[:_QUOTED]!r}: stacks are {', '.join(STACK_TOKENS)}")
     return Architecture(features, width, (first, second), True, shards, ordered_tokens(tokens))

@@ -79,6 +79,57 @@ def read_evaluation(path: Path) -> object:
     return net.feature_set.name, net.perspectives, len(net.layers)
 
 
+def read_leb_block(path: Path) -> object:
+    """A block of compressed numbers, which a plain loop reads as the same."""
+    from search.evaluation.leb128 import MAGIC, count_values, encode_block, read_block_size, read_values
+
+    with open(path, "rb") as file:
+        try:
+            length = read_block_size(file, path.stat().st_size, "block")
+            start = file.tell()
+            count = count_values(file, length)
+            file.seek(start)
+            values = read_values(file, length, count, "block")
+        except ValueError as error:
+            check_complaint(error, None)
+            return "refused"
+    plain = _plain_values(path.read_bytes()[start : start + length])
+    if values.tolist() != plain:
+        raise Finding(f"read as {values.tolist()[:20]}, and plainly as {plain[:20]}")
+    if _plain_values(b"".join(encode_block(values))[len(MAGIC) + 4 :]) != plain:
+        raise Finding("written, these are other values")
+    return values.dtype, len(values)
+
+
+def _plain_values(payload: bytes) -> list[int]:
+    """Return the values of a payload of signed LEB128."""
+    values, value, shift = [], 0, 0
+    for byte in payload:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            values.append(value - (1 << shift if byte & 64 else 0))
+            value = shift = 0
+    return values
+
+
+def read_architecture(path: Path) -> object:
+    """A name of YaneuraOu's, which is read again as it is printed."""
+    from search.evaluation.nnue_architecture import parse_name
+
+    found = parse_name(_text(path))
+    if parse_name(str(found)) != found:
+        raise Finding(f"{found} is read as another architecture")
+    return found.features, found.stacks
+
+
+def read_progress(path: Path) -> object:
+    from lite.training.progress_table import read_progress_table
+
+    weight, bias = read_progress_table(path)
+    return weight.shape, bias
+
+
 def read_checkpoint(path: Path) -> object:
     """A trained network, or another file of a training."""
     from lite.training.checkpoint import STATE, file_format, load_model, read_tensors
@@ -141,6 +192,22 @@ def read_book(path: Path) -> object:
             for sfen in seeds.POSITIONS:
                 opened.find(sfen)
     return None
+
+
+def read_binary_book(path: Path) -> object:
+    """With its index checked whole and by samples, as of large books. Messages name the file as errors do."""
+    from search.book import binary_book
+
+    messages: list[str] = []
+    found = []
+    for check_whole in (1, binary_book.CHECK_WHOLE):
+        with patch.multiple(binary_book, CHECK_WHOLE=check_whole, SAMPLES=2):
+            opened = binary_book.BinaryBook(path, messages.append)
+            for sfen in seeds.POSITIONS[1:] + seeds.BOOK_POSITIONS:
+                found += [len(opened.find(sfen)), len(opened.find(sfen, ignore_ply=False))]
+    for message in messages:
+        check_complaint(ValueError(message), path.parent)
+    return found, len(messages)
 
 
 def read_dialogue(path: Path) -> object:
@@ -295,7 +362,12 @@ READERS: dict[str, Reader] = {
     "psv": Reader(read_records, "records.psv", seeds.psv),
     "pack": Reader(read_records, "records.pack", seeds.packs),
     "nn-bin": Reader(read_evaluation, "nn.bin", seeds.nn_bins, seeds.filled),
+    "sfnn": Reader(read_evaluation, "nn.bin", seeds.sfnns, seeds.filled),
+    "leb128": Reader(read_leb_block, "block.bin", seeds.leb_blocks),
+    "architecture": replace(_TYPED, read=read_architecture, seeds=seeds.architecture_names),
+    "progress": Reader(read_progress, "progress.bin", seeds.progress_tables, seeds.filled_table),
     "network": Reader(read_evaluation, "net.safetensors", seeds.networks, seeds.sealed),
+    "network-3": Reader(read_evaluation, "net.safetensors", seeds.networks_with_stacks, seeds.sealed),
     "checkpoint": Reader(read_checkpoint, "network.safetensors", seeds.checkpoints, seeds.sealed),
     "onnx": Reader(read_onnx, "net.onnx", seeds.onnx_models),
     "sfen": _TYPED,
@@ -304,6 +376,7 @@ READERS: dict[str, Reader] = {
     "problems": Reader(read_problems, "problems.jsonl", seeds.problems),
     "openings": Reader(read_openings, "openings.txt", seeds.openings),
     "book": Reader(read_book, "book.db", seeds.books),
+    "ybb": Reader(read_binary_book, "book.ybb", seeds.binary_books),
     "config": _json(read_configuration, "config.json", {"kind": "lite", "data": ["a.hcpe"], "epochs": 3}),
     "plan": Reader(
         read_plan, "plan.toml", lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/front/sweep.toml")

@@ -26,6 +26,7 @@ POSITIONS = (
     "startpos moves 7g7f 3c3d 8h2b+ 3a2b B*4e 5a4b 4e3d",
     "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",
 )
+BOOK_POSITIONS = ("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1",)
 DESCRIPTION = {
     "format": "liteshogi data",
     "version": 1,
@@ -162,19 +163,33 @@ def _positions(form: str) -> bytes:
 
 
 def nn_bins() -> list[bytes]:
-    """What stands before the numbers of nn.bin files; and a whole SFNN, whose numbers are compressed."""
+    """Parts before the numbers of classic nn.bin files."""
+    from export.nnue import nnue_bytes
+    from search.evaluation.evaluation_speed import random_network
+
+    made = [nnue_bytes(random_network("k_p", 32, hidden, 2)) for hidden in ((2, 3), (1,), ())]
+    return _nn_headers([*made, nnue_bytes(random_network("half_kp", 32, (2, 3), 2))])
+
+
+def sfnns() -> list[bytes]:
+    """Parts before the numbers of SFNN files, and a whole one, whose numbers are compressed."""
     from export.nnue import nnue_bytes
     from search.evaluation.evaluation_speed import random_network
     from search.evaluation.network import Shards
 
-    made = [nnue_bytes(random_network("k_p", 32, hidden, 2)) for hidden in ((2, 3), (1,), ())]
-    made.append(nnue_bytes(random_network("half_kp", 32, (2, 3), 2)))
     pairwise: dict[str, Any] = {"activation": "pairwise_clipped_relu", "hidden_squares": True}
-    for stacks in ((), ("k3k3",), ("hand4", "progress2")):
-        made.append(nnue_bytes(random_network("k_a2", 32, (8, 32), 2, stacks=stacks, shortcut=True, **pairwise)))
+    made = [
+        nnue_bytes(random_network("k_a2", 32, (8, 32), 2, stacks=stacks, shortcut=True, **pairwise))
+        for stacks in ((), ("k3k3",), ("hand4", "progress2"))
+    ]
     made.append(nnue_bytes(random_network("half_ka_hm2", 64, (8, 16), 2, shards=Shards(0, 32, 2), **pairwise)))
     whole = nnue_bytes(random_network("k_p", 32, (8, 16), 2, **pairwise))
-    return [whole, *(content[: _NN_HEADER.size + _NN_HEADER.unpack_from(content)[2] + _HASH_BYTES] for content in made)]
+    return [whole, *_nn_headers(made)]
+
+
+def _nn_headers(contents: list[bytes]) -> list[bytes]:
+    """Return header, text and first hash of each nn.bin."""
+    return [one[: _NN_HEADER.size + _NN_HEADER.unpack_from(one)[2] + _HASH_BYTES] for one in contents]
 
 
 def filled(content: bytes) -> bytes:
@@ -198,21 +213,70 @@ def filled(content: bytes) -> bytes:
         return content
     start = _NN_HEADER.size + len(words) + _HASH_BYTES
     blocks = (_LEB_MAGIC + struct.pack("<I", count) + bytes(count) for count in (said.width, values))
-    return b"".join((content[:start].ljust(start, b"\0"), *blocks, content[start:], bytes(said.tail_bytes)))
+    return b"".join((content[:start].ljust(start, b"\0"), *blocks, content[start:].ljust(said.tail_bytes, b"\0")))
+
+
+def leb_blocks() -> list[bytes]:
+    """Blocks of one, two and three bytes a value, and the whole range of int16."""
+    from search.evaluation.leb128 import encode_block
+
+    lists = ([0, -1, 63, -64], [64, -65, 8191, -8192], [8192, -8193, 32767, -32768, 5], list(range(-300, 300, 7)))
+    return [b"".join(encode_block(np.array(values, np.int16))) for values in lists]
+
+
+def architecture_names() -> list[bytes]:
+    """Return names of YaneuraOu's architectures, as a user types them."""
+    names = ("SFNN_halfka2_1024_7_64_k3k3", "yaneuraou_engine_nnue-halfkp-512x2-8-96", "SFNN1536", "NNUE_KP256")
+    sharded = ("SFNN_ka2_256_8_32_c128_s64x2_progress8_hand64z_k29k29",)
+    return [name.encode() for name in (*names, *sharded)]
+
+
+def progress_tables() -> list[bytes]:
+    """Numbers that fill a progress.bin."""
+    return [struct.pack("<4d", 0.0, 0.25, -1.5, 1e-3), struct.pack("<d", 3.0)]
+
+
+def filled_table(content: bytes) -> bytes:
+    """The progress.bin that an input fills again and again; inputs of another kind of file stay as they are."""
+    from search.evaluation.feature_sets import BONA_END
+    from search.rules.shogi import SQUARES
+
+    size = 8 * SQUARES * BONA_END
+    if not content or len(content) % 8:
+        return content
+    return (content * (size // len(content) + 1))[:size]
 
 
 def networks() -> list[bytes]:
+    """Headers of network files of the versions 1 and 2."""
     from search.evaluation.evaluation_speed import random_network
-    from search.evaluation.network import Shards
-    from search.evaluation.network_file import save_network
 
-    parts: dict[str, Any] = {"shards": Shards(0, 8, 8), "shortcut": True, "hidden_squares": True}
-    made = (
+    return _network_headers(
         random_network("piece_square", 32, (4,), 1),
         random_network("king_piece_square", 32, (4,), 2, ("value", "draw"), "dual_clipped_relu", 8),
         random_network("k_p", 32, (), 2, activation="squared_clipped_relu", buckets=3),
-        random_network("k_a2", 64, (8, 5), 2, activation="pairwise_clipped_relu", stacks=("hand4",), **parts),
     )
+
+
+def networks_with_stacks() -> list[bytes]:
+    """Headers of network files of version 3."""
+    from search.evaluation.evaluation_speed import random_network
+    from search.evaluation.network import Shards
+
+    parts: dict[str, Any] = {"shortcut": True, "hidden_squares": True}
+    pairwise: dict[str, Any] = {"activation": "pairwise_clipped_relu"}
+    return _network_headers(
+        random_network("k_a2", 64, (8, 5), 2, stacks=("hand4",), shards=Shards(0, 8, 8), **pairwise, **parts),
+        random_network("piece_square", 32, (8, 5), 1, ("value", "draw"), stacks=("k3k3", "progress2"), **parts),
+        random_network("king_piece_square", 32, (4,), 2, ("value", "draw"), "dual_clipped_relu", shortcut=True),
+        random_network("k_p", 32, (8,), 2, stacks=("k9k9z",), **pairwise),
+    )
+
+
+def _network_headers(*made: Any) -> list[bytes]:
+    """Return the files' headers; behind a zero byte, numbers where not all of them can be zeros (see `sealed`)."""
+    from search.evaluation.network_file import save_network
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "net.safetensors"
         found = []
@@ -334,3 +398,18 @@ def books() -> list[bytes]:
     entries = [f"sfen {POSITIONS[1].removesuffix('1')}{ply}\n{moves}" for ply in (1, 2)]
     start = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b -"
     return [f"#YANEURAOU-DB2016 1.00\nsfen {start} 1\n{moves}// words\n".encode(), "".join(entries).encode()]
+
+
+def binary_books() -> list[bytes]:
+    """Books of `POSITIONS` in YaneuraOu's binary format, with depths and without."""
+    from search.book.convert import write_binary
+
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "book.db", Path(folder) / "book.ybb"
+        source.write_bytes(books()[0] + f"sfen {POSITIONS[1]}\nR*5e none -7 3\n".encode())
+        write_binary(source, target)
+        content = target.read_bytes()
+    *_, positions, flags = struct.unpack_from("<16sQQ", content)
+    moves_at = 32 + 44 * positions
+    plain = b"".join(content[at : at + 4] for at in range(moves_at, len(content), 6))
+    return [content, content[:24] + bytes(8) + content[32:moves_at] + plain] if flags else [content]
