@@ -71,7 +71,7 @@ PRINTED: dict[str, Printed] = {
         ),
         omits_unknown=True,
     ),
-    "floodgate": Printed(("experiments.csa.results:ServerReport",)),
+    "floodgate": Printed(("experiments.csa.server_results:ServerReport",)),
     "warmup": Printed(("liteshogi.commands.warmup:Compiled",)),
     "mate": Printed(("liteshogi.commands.mate:Solved",)),
     "eval": Printed(

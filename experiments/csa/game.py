@@ -12,7 +12,7 @@ from experiments.csa.connection import Connection
 from experiments.csa.endings import GAME_OVER, LOST, RESULTS, Result, ending_word, outcome_of
 from experiments.csa.engine_player import EnginePlayer, best_line
 from experiments.csa.events import ConnectionLost, Received, ServerError, Thought
-from experiments.csa.summary import Summary, read_timed_move
+from experiments.csa.game_summary import Summary, read_timed_move
 from experiments.usi_client.searcher import Answer
 from lite.notation.csa_moves import csa_move, read_csa_move
 from lite.notation.game import Game, GameBuilder, GameError

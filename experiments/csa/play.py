@@ -20,10 +20,10 @@ from experiments.csa.diary import GameDiary
 from experiments.csa.engine_player import EnginePlayer
 from experiments.csa.events import ConnectionLost, LoginRefused, ServerError
 from experiments.csa.game import ServerGame
-from experiments.csa.options import DELAY, MARGIN, ServerPlay
-from experiments.csa.results import LostConnection, ServerGameLine, ServerReport, report_of
+from experiments.csa.game_summary import Summary
+from experiments.csa.server_play import DELAY, MARGIN, ServerPlay
+from experiments.csa.server_results import LostConnection, ServerGameLine, ServerReport, report_of
 from experiments.csa.session import agree, log_in, wait_for_summary
-from experiments.csa.summary import Summary
 from experiments.usi_client.engines import OURS, Engine, ask_engine
 from lite.amounts import amount
 from lite.datasets.plan import plan_run

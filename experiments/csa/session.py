@@ -7,7 +7,7 @@ from collections.abc import Callable
 from experiments.csa.connection import Connection
 from experiments.csa.engine_player import EnginePlayer
 from experiments.csa.events import ConnectionLost, LoginRefused, ServerError
-from experiments.csa.summary import BEGIN, END, MOST_LINES, Summary, read_summary
+from experiments.csa.game_summary import BEGIN, END, MOST_LINES, Summary, read_summary
 from lite.notation.game import quoted
 
 LOGIN_SECONDS = 30.0

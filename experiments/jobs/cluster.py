@@ -43,7 +43,7 @@ class Cluster:
         os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # errors of jobs that are no longer awaited
         try:
             _knock(address)
-            ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
+            ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, runtime_env=_environment())
         except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
             self._joined.close()
             why = str(error).strip().partition("\n")[0]
@@ -105,6 +105,13 @@ def _line_of(error: ray.exceptions.RayError) -> str:
         return lines[0]
     node = re.search(r"ip=([^,)\s]+)", lines[0])
     return f"{node[1] if node else 'a node'}: {lines[-1].strip()}; is the same LiteShogi installed there?"
+
+
+def _environment() -> dict[str, Any] | None:
+    """Return the environment of the cluster's processes: that in which Ray was started, with this process's directory
+    of compiled code."""
+    chosen = os.environ.get("LITESHOGI_CACHE")
+    return {"env_vars": {"LITESHOGI_CACHE": os.path.abspath(chosen)}} if chosen else None
 
 
 def _knock(address: str) -> None:

@@ -1,8 +1,7 @@
-"""Steps in processes of their own: bound to cores, interrupted like a program, their time and CPU time measured."""
+"""Steps in processes of their own: bound to cores, interrupted like a program."""
 
 from __future__ import annotations
 
-import ctypes
 import os
 import pickle
 import signal
@@ -15,7 +14,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from experiments.jobs.protocol import Stopped
 from search.system.folder_lock import FolderLock
@@ -34,15 +33,6 @@ class Step(Protocol[Result_co]):
         """Do the work. Raises OSError, ValueError, MemoryError or ArithmeticError, KeyboardInterrupt."""
 
 
-@dataclass(frozen=True)
-class Done(Generic[Result]):
-    """A step's result and its time."""
-
-    result: Result
-    seconds: float
-    cpu_seconds: float
-
-
 class Isolated:
     """Runs steps one after another, each in a process of its own. `stop` may come from another thread."""
 
@@ -53,9 +43,8 @@ class Isolated:
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
 
-    def run(self, step: Step[Result]) -> Done[Result]:
+    def run(self, step: Step[Result]) -> Result:
         """Return the result of a step. Raises ValueError with the step's error, Stopped where `stop` was called."""
-        begun = time.monotonic()
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
             asked, made = Path(folder, "step"), Path(folder, "result")
@@ -75,13 +64,12 @@ class Isolated:
                 if self._cores and hasattr(os, "sched_setaffinity"):
                     os.sched_setaffinity(process.pid, self._cores)
             try:
-                status, cpu_seconds = _ended(process)
+                status = process.wait()
             except BaseException:
                 self.stop()
                 process.wait()
                 raise
             with self._lock:
-                process.returncode = status
                 self._process = None
             if self._stopped:
                 raise Stopped
@@ -92,7 +80,8 @@ class Isolated:
             raise ValueError(answer.why)
         if answer is None:
             raise ValueError(f"{type(step).__name__}: its process ended with {status}: {words or 'without a word'}")
-        return Done(answer.result, round(time.monotonic() - begun, 1), round(cpu_seconds, 1))
+        result: Result = answer.result
+        return result
 
     @contextmanager
     def alone_in(self, folder: Path) -> Iterator[None]:
@@ -129,19 +118,6 @@ class _Succeeded:
 @dataclass(frozen=True)
 class _Failed:
     why: str
-
-
-def _ended(process: subprocess.Popen[bytes]) -> tuple[int, float]:
-    """Wait for a process; return its exit code and its CPU seconds, with its children's except on Windows."""
-    if sys.platform != "win32":
-        _, status, usage = os.wait4(process.pid, 0)
-        return os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime
-    times = [ctypes.c_uint64() for _ in range(4)]  # begun, ended, kernel, user
-    status = process.wait()
-    handle = ctypes.c_void_p(int(process._handle))
-    if not ctypes.CDLL("kernel32").GetProcessTimes(handle, *map(ctypes.byref, times)):
-        raise ctypes.WinError()
-    return status, (times[2].value + times[3].value) / 1e7
 
 
 def main(asked: Path, made: Path) -> int:

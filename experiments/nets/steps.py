@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -60,7 +61,9 @@ class Trained:
     resumed: bool
     log: tuple[Epoch, ...] = ()
     seconds: float = 0.0
+    """Duration of the training, or of its last part where it was interrupted."""
     cpu_seconds: float = 0.0
+    """CPU time of the process, with that of its start."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,7 @@ class TrainStep:
     """Its `output` is the run's folder."""
 
     def run(self) -> Trained:
+        begun = time.monotonic()
         folder = RunFolder(self.training.output)
         resumed = folder.state.exists()
         run = begin(replace(self.training, resume=resumed, overwrite=not resumed))
@@ -142,6 +146,8 @@ class TrainStep:
             sum(parameter.numel() for parameter in run.learner.model.parameters()),
             resumed,
             tuple(_epoch(line) for line in log if isinstance(line, EpochTest)),
+            seconds=round(time.monotonic() - begun, 1),
+            cpu_seconds=round(time.process_time(), 1),
         )
 
 

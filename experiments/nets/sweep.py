@@ -344,7 +344,7 @@ class _Run:
         trainings = {name: self.place.training(point, ()) for name, point in firsts.items()}
         print("timing training steps", file=sys.stderr, flush=True)
         with ends_as_interrupts(), alone(isolated := Isolated(machine_cores()[1])):
-            found = isolated.run(StepsRun(trainings, self.plan.measure.step_rounds)).result
+            found = isolated.run(StepsRun(trainings, self.plan.measure.step_rounds))
         self.results.add(StepTimes("steps", 0, microseconds=found))
 
     def _play(self, tournament: Tournament) -> None:

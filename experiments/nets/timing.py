@@ -241,8 +241,8 @@ def time_value_network(
     with alone(isolated):
         load = machine_load()
         one, search = EvaluationRun(network_path, recorded), SearchRun(network_path, MOST_NODES)
-        found = agreeing(lambda: isolated.run(one).result, lambda run: run.cost, repeats, show, "evaluations")
-        searches = agreeing(lambda: isolated.run(search).result, lambda nps: 1 / nps, repeats, show, "searches")
+        found = agreeing(lambda: isolated.run(one), lambda run: run.cost, repeats, show, "evaluations")
+        searches = agreeing(lambda: isolated.run(search), lambda nps: 1 / nps, repeats, show, "searches")
     parts = {
         name: statistics.median(getattr(run, name) for run in found.runs)
         for name in ("update_ns", "forward_ns", "refresh_ns", "reference_ns")
@@ -266,8 +266,8 @@ def time_residual_network(
     with alone(isolated):
         load = machine_load()
         step, search = InferenceRun(run, tuple(data)), SearchRun(network_path, MOST_NODES)
-        found = agreeing(lambda: isolated.run(step).result, lambda cost: cost, repeats, show, "evaluations")
-        searches = agreeing(lambda: isolated.run(search).result, lambda nps: 1 / nps, repeats, show, "searches")
+        found = agreeing(lambda: isolated.run(step), lambda cost: cost, repeats, show, "evaluations")
+        searches = agreeing(lambda: isolated.run(search), lambda nps: 1 / nps, repeats, show, "searches")
     return _timed(statistics.median(found.runs), found, searches, load=load)
 
 
@@ -294,7 +294,7 @@ def speed_ratio(network_path: str, opponent: str, isolated: Isolated) -> SpeedRa
     Raises as `Isolated.run`."""
     with alone(isolated):
         for rounds in SPEED_ROUNDS:
-            found = isolated.run(SpeedRun(network_path, opponent, rounds, SPEED_NODES)).result
+            found = isolated.run(SpeedRun(network_path, opponent, rounds, SPEED_NODES))
             if found.agrees:
                 break
     return found

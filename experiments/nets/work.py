@@ -151,12 +151,12 @@ class PointWorker:
             training = place.training(point, self._measures.valid)
             trained = self._once(folder, "training", Trained, lambda: self._train(training))
             fold = FoldStep(run, Path(net), valid)
-            folded = self._once(folder, "fold", Folded, lambda: self._working.run(fold).result)
+            folded = self._once(folder, "fold", Folded, lambda: self._working.run(fold))
             (run / "state.safetensors").unlink(missing_ok=True)  # several times as large as the network
         is_residual = kind_of(net) is Kind.POLICY_VALUE_ONNX
         judged = str(run) if is_residual and not point.net else net
         test = self._test_step(judged, valid)
-        tested = self._once(folder, "test", Tested, lambda: self._working.run(test).result)
+        tested = self._once(folder, "test", Tested, lambda: self._working.run(test))
         timed = None
         if repeats := self._measures.repeats:
             recorded = self._measures.recorded
@@ -188,8 +188,7 @@ class PointWorker:
     def _train(self, training: Training) -> Trained:
         with self._working.alone_in(training.output):
             pass  # a training that a killed run has left at work has ended, and its state is saved
-        done = self._working.run(TrainStep(training))
-        return replace(done.result, seconds=done.seconds, cpu_seconds=done.cpu_seconds)
+        return self._working.run(TrainStep(training))
 
     def _test_step(self, network_path: str, valid: tuple[Path, ...]) -> MeasureStep:
         measures, of = self._measures, self._place.of

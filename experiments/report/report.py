@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.arena.engine_match import VERB as USI_MATCH
+from experiments.csa.play import VERB as FLOODGATE
 from experiments.judge.judged_match import VERB as JUDGED_MATCH
 from experiments.judge.losses import VERB as JUDGED_MOVES
 from experiments.league.in_process import VERB as LEAGUE
@@ -23,6 +24,7 @@ from experiments.report.match_section import match_section
 from experiments.report.nets_section import nets_section
 from experiments.report.report_page import as_page
 from experiments.report.section import UNREADABLE, Run, Section
+from experiments.report.server_section import server_section
 from experiments.report.training_section import VERBS as TRAININGS
 from experiments.report.training_section import training_section
 from experiments.report.tuning_section import tuning_section
@@ -39,6 +41,7 @@ SECTIONS: Mapping[MakeSection, tuple[str, ...]] = {
     league_section: (LEAGUE, USI_LEAGUE),
     match_section: (MATCH, USI_MATCH),
     judged_match_section: (JUDGED_MATCH,),
+    server_section: (FLOODGATE,),
     judgement_section: (JUDGED_MOVES,),
     tuning_section: (TUNE,),
     training_section: TRAININGS,

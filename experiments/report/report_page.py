@@ -39,7 +39,7 @@ th { font-weight: 600 } td { font-variant-numeric: tabular-nums }
 td.short { white-space: nowrap } td.long { min-width: 16rem; overflow-wrap: anywhere }
 @media (max-width: 30rem) {
   body { padding: .8rem } table { font-size: .74rem } th, td { padding: .2rem .3rem } td.long { min-width: 12rem }
-  .wide td:first-child { max-width: 8.5rem; white-space: normal }
+  .wide td:first-child { max-width: 8.5rem; overflow-wrap: anywhere; white-space: normal }
 }
 .boards { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)) }
 .boards figure { margin: 0 } .boards img { background: #ffffff; width: 100% }

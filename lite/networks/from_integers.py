@@ -1,11 +1,17 @@
-"""Networks to train from the integers of an nn.bin: the inverse of the rounding that `export.quantise_nnue` does."""
+"""Networks to train from the integers that an engine plays with.
+
+Those of an nn.bin are read here, by the inverse of the rounding that `export.quantise_nnue` does; those of a folded
+network in `from_folded.py`.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
 
+from lite.networks.dense import DensePieceSquareNetwork
 from lite.networks.factored_rows import FactoredNetwork
+from lite.networks.from_folded import FEATURE_SETS, dense_network
 from lite.networks.layer_stacks import SQUARE_GAIN
 from lite.networks.nnue import ACTIVATION_SCALE, OUTPUT_SCALE, WEIGHT_SCALE, NnueNetwork
 from lite.networks.sfnn import SfnnNetwork
@@ -16,11 +22,13 @@ SHIFT = 6
 """Bits that a hidden layer's sums are shifted by; half a step of it is in the biases."""
 
 
-def trainable(network: EvalNetwork) -> NnueNetwork | SfnnNetwork:
-    """Return a network to train that computes what the integers of an nn.bin do, but for rounding.
+def trainable(network: EvalNetwork) -> NnueNetwork | SfnnNetwork | DensePieceSquareNetwork:
+    """Return a network to train that computes what the integers of an nn.bin or a folded network do, but for rounding.
 
     Raises ValueError for a network of another arithmetic.
     """
+    if network.feature_set.name in FEATURE_SETS:
+        return dense_network(network)
     pairwise = network.activation == PAIRWISE
     shifts = {layer.shift for layer in network.layers[:-1]}
     fits = (network.perspectives, network.input_shift, network.buckets, network.outputs) == (2, 0, 1, ("value",))

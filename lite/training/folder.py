@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from search.evaluation import shipped
+
 NETWORK_NAME = "network.safetensors"
 """Network of the last epoch, or of the step where the run was interrupted."""
 
@@ -36,5 +38,5 @@ class RunFolder:
 
 
 def network_file(path: Path) -> Path:
-    """Return a network's file, where `path` may be the folder of its run."""
-    return path / NETWORK_NAME if path.is_dir() else path
+    """Return a network's file, where `path` may be the folder of its run or the name of a shipped network."""
+    return path / NETWORK_NAME if path.is_dir() else shipped.network_file(path)

@@ -81,8 +81,9 @@ class TrainingOptions:
     net_cp_per_logit: float | None = None
     """Scale of the network's own centipawns; None means the scale of the scores."""
     init_from: Path | None = None
-    """Start from the weights of this trained network or nn.bin, or of the run in this folder. Its kind and sizes must
-    match; an SFNN may have another width and other stacks."""
+    """Start from the weights of this trained network, folded network or nn.bin, of the run in this folder, or of a
+    shipped network by its name. Its kind and sizes must match, and a folded network is a dense one; an SFNN may have
+    another width and other stacks."""
     mirror: bool = False
     """Show each position left-right reversed half of the time."""
     seed: int = 0

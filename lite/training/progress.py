@@ -13,10 +13,12 @@ PLAIN_SECONDS = 30.0
 class Progress:
     """Shows loss, positions per second and time left: redrawn on a terminal, elsewhere a line every 30 seconds."""
 
-    def __init__(self, steps: int, done: int = 0, silent: bool = False) -> None:
-        """`steps` of the whole run, of which `done` were taken before."""
+    def __init__(self, steps: int, silent: bool = False) -> None:
+        """`steps` of the whole run."""
         self._silent = silent
-        self._steps, self._done_before = steps, done
+        self._steps = steps
+        self._first: tuple[float, int] | None = None
+        """Seconds and number of the first step of this call. It also compiles, so its time says nothing of others."""
         self._begun = self._shown = time.monotonic()
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
@@ -29,14 +31,18 @@ class Progress:
         return max(time.monotonic() - self._begun, 1e-9)
 
     def show(self, step: int, trained: int, text: str) -> None:
-        """Show `text`, the speed and the time left, if the last time was long enough ago."""
-        now = time.monotonic()
+        """Show `text`, the speed and, after two steps, the time left, if the last time was long enough ago.
+
+        To be called after every step.
+        """
+        now, seconds = time.monotonic(), self.seconds()
+        begun, first = self._first = self._first or (seconds, step)
         if now - self._shown < (TERMINAL_SECONDS if self._terminal else PLAIN_SECONDS):
             return
         self._shown = now
         speed = self.positions_per_second(trained)
-        left = (self._steps - step) * self.seconds() / (step - self._done_before)
-        line = f"{text}  {speed:,.0f} positions/s  {clock(left)} left"
+        left = f"  {clock((self._steps - step) * (seconds - begun) / (step - first))} left" if step > first else ""
+        line = f"{text}  {speed:,.0f} positions/s{left}"
         self._print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n")
 
     def say(self, line: str) -> None:

@@ -297,7 +297,7 @@ class Run:
         )
 
     def _progress(self) -> Progress:
-        return Progress(self.steps, self.step, silent=not self.workers.first)
+        return Progress(self.steps, silent=not self.workers.first)
 
     def _not_finite(self, batch: Batch, reason: str) -> OptionError:
         """Return the error of a batch without a finite loss; weights and saved state are as before it."""

@@ -22,6 +22,7 @@ from lite.training.network_origin import NetworkOrigin
 from lite.training.options import ValueTraining
 from lite.training.progress_table import learn_progress_table, read_progress_table
 from lite.training.run import Outcome, Run
+from lite.training.sum_statistics import take_statistics
 from lite.training.targets import drawn_games
 from lite.training.task import HeldOutFigures, Task
 from search.evaluation.network_file import load_network
@@ -165,6 +166,11 @@ class ValueTask(Task):
         start_from(model, start)
 
     def prepare(self, model: ValueNetwork, batches: Iterable[Batch]) -> None:
+        if self.options.init_from is not None and not all(norm.num_batches_tracked for norm in model.norms()):
+            take_statistics(model, (self.outputs(model, *_inputs(batch)) for batch in batches))
+        self._set_progress(model, batches)
+
+    def _set_progress(self, model: ValueNetwork, batches: Iterable[Batch]) -> None:
         stacks = model.layer_stacks
         if stacks is None or not stacks.has_progress:
             return
@@ -181,6 +187,10 @@ class ValueTask(Task):
 
     def save_network(self, path: Path, model: Any, origin: NetworkOrigin) -> None:
         save_model(path, model, json_safe(asdict(origin)))
+
+
+def _inputs(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return batch.pieces, batch.hands, batch.in_check
 
 
 def percent(share: float, error: float | None) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import tyro
 
-from experiments.csa.options import ServerPlay
 from experiments.csa.password import find_password
 from experiments.csa.play import play_on_server
-from experiments.csa.results import ServerReport
+from experiments.csa.server_play import ServerPlay
+from experiments.csa.server_results import ServerReport
 from experiments.network_kinds.player_command import as_player
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Output, part

@@ -67,12 +67,17 @@ games = true
 """
 PAGE = "# A page\n\n<!-- table batches -->\n<!-- end -->\n"
 MAIN = """
-from experiments.nets import timing
+import pickle
+from experiments.nets import isolated, timing
 timing.MOST_NODES, timing.MOST_RUNS, timing.SPEED_NODES = 2_000, 1, 500
+def run_here(self, step):
+    return pickle.loads(pickle.dumps(step)).run()
+isolated.Isolated.run = run_here
 from liteshogi.__main__ import main
 main()
 """
-"""The program, with one timing per network in place of several that must agree."""
+"""The program, with one timing per network in place of several that must agree, and a sweep's steps in its own process:
+a process of its own takes each step seconds to begin."""
 
 
 def run(words: list[str], folder: Path) -> None:

@@ -17,7 +17,8 @@ def test_the_notebook_leads_from_games_to_a_played_net(tmp_path, monkeypatch, ca
     cells = [cell for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
     names: dict[str, Any] = {}
     for cell in cells:
-        exec(compile("".join(cell["source"]), "first_net.ipynb", "exec"), names)
+        source = "".join(cell["source"]).replace("epochs=15", "epochs=8")  # enough to be better than material
+        exec(compile(source, "first_net.ipynb", "exec"), names)
     assert names["made"].count("positions") >= 30_000
     report = names["report"]
     assert report.accuracy > report.material_accuracy > 0.55

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.csa.options import ServerPlay
 from experiments.csa.play import play_on_server
+from experiments.csa.server_play import ServerPlay
 from lite.run_folder import read_run
 from tests.experiments.csa.conftest import GAME, differences
 from tests.experiments.csa.csa_server import CsaServer

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.csa.results import LostConnection, ServerGameLine
+from experiments.csa.server_results import LostConnection, ServerGameLine
 from lite.run_folder import read_lines, read_run
 from tests.experiments.csa.conftest import differences, kif_of
 from tests.experiments.csa.csa_server import CsaServer, Rules

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from experiments.csa.clock import GameClock, TimeControl
 from experiments.csa.connection import LONGEST_LINE, Connection
 from experiments.csa.events import ConnectionLost, ServerError
-from experiments.csa.options import ServerPlay
+from experiments.csa.game_summary import read_summary, read_timed_move
 from experiments.csa.password import VARIABLE, find_password
 from experiments.csa.play import play_on_server
-from experiments.csa.summary import read_summary, read_timed_move
+from experiments.csa.server_play import ServerPlay
 from search.rules.shogi import START_SFEN
 from search.system.options import OptionError
 from tests.experiments.csa.csa_server import CsaServer, Rules

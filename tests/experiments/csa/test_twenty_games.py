@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.csa.options import ServerPlay
 from experiments.csa.play import play_on_server
-from experiments.csa.results import ServerReport
+from experiments.csa.server_play import ServerPlay
+from experiments.csa.server_results import ServerReport
 from tests.experiments.csa.conftest import differences
 from tests.experiments.csa.csa_server import CsaServer, Rules
 

@@ -139,6 +139,28 @@ def test_a_machine_that_cannot_read_a_job_is_named(cluster, monkeypatch, tmp_pat
     assert capfd.readouterr().err == ""
 
 
+class Caches:
+    """Finds the directory of compiled code in a process of the cluster."""
+
+    def open(self) -> Caches:
+        return self
+
+    def run(self, job: int) -> Product:
+        from search.compiling.jit import CACHE_DIRECTORY
+
+        return Product(str(CACHE_DIRECTORY.parent).encode())
+
+    def stop(self) -> None:
+        pass
+
+
+def test_compiled_code_is_stored_where_the_user_chose(cluster, monkeypatch, tmp_path):
+    """Even if Ray was started with another choice."""
+    monkeypatch.setenv("LITESHOGI_CACHE", str(tmp_path))
+    ((_, product),) = run_jobs(Caches(), [(0, 0)], 1, cluster.address)
+    assert product.content == str(tmp_path.resolve()).encode()
+
+
 def test_an_endless_supply_is_drawn_as_it_is_used(cluster, node):
     drawn = itertools.count()
     with closing(run_jobs(ToyTask(), ((number, number) for number in drawn), 1, cluster.address)) as running:
@@ -159,7 +181,7 @@ def test_what_a_cluster_makes_is_what_threads_make(cluster, node, tmp_path):
     """The verb itself, in a process of its own, with a node lost in the middle."""
     command = [
         *(sys.executable, "-m", "liteshogi", "expand", str(SAMPLE)),
-        *("--label", "search", "--nodes", "1000", "--random", "1", "--tree", "1", "--settled", "0.3", "-o"),
+        *("--label", "search", "--nodes", "200", "--random", "1", "--tree", "1", "--settled", "0.3", "-o"),
     ]
     with subprocess.Popen(
         [*command, str(tmp_path / "ray"), "--ray", cluster.address], stdout=subprocess.DEVNULL

@@ -423,7 +423,8 @@ kind = "dense"
 data = ["{sample}/teacher_sample.hcpe3"]
 hidden = 8
 batch-size = 512
-epochs = 4
+epochs = 2
+positions = 8000
 [measure]
 valid = ["{sample}/valid_sample.hcpe3"]
 positions = 2000
@@ -445,7 +446,7 @@ width = 64
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(600)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
 def test_a_sweep_interrupted_on_a_cluster_resumes_to_the_table_of_threads(tmp_path: Path, cluster: Any) -> None:
     path = written(tmp_path, TWO.format(sample=SAMPLE))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.nets import timing
-from experiments.nets.isolated import Done, Isolated
+from experiments.nets.isolated import Isolated
 from experiments.nets.timing import (
     ALIKE,
     MOST_RUNS,
@@ -71,11 +71,11 @@ class SlowMachine(Isolated):
     def alone_in(self, folder: Path) -> Iterator[None]:
         yield
 
-    def run(self, step: Any) -> Done[Any]:
+    def run(self, step: Any) -> Any:
         self.slow *= 1 + self.drift
         if isinstance(step, EvaluationRun):
-            return Done(Evaluation(30 * self.slow, 20 * self.slow, 90 * self.slow, 200 * self.slow), 1.0, 1.0)
-        return Done(round(1_000_000 / self.slow), 1.0, 1.0)
+            return Evaluation(30 * self.slow, 20 * self.slow, 90 * self.slow, 200 * self.slow)
+        return round(1_000_000 / self.slow)
 
 
 @pytest.mark.parametrize("slow", [1, 1.5])
@@ -94,9 +94,9 @@ def test_runs_that_never_agree_say_so() -> None:
 def test_speeds_are_compared_again_until_they_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
-    def run(_: Isolated, step: SpeedRun) -> Done[SpeedRatio]:
+    def run(_: Isolated, step: SpeedRun) -> SpeedRatio:
         asked.append(step.rounds)
-        return Done(SpeedRatio(1.2, 0.2 / len(asked) ** 2), 1.0, 1.0)
+        return SpeedRatio(1.2, 0.2 / len(asked) ** 2)
 
     monkeypatch.setattr(Isolated, "run", run)
     monkeypatch.setattr(timing, "alone", lambda one: one.alone_in(Path("unused")))

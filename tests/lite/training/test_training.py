@@ -174,9 +174,20 @@ def test_the_speed_is_that_of_the_positions_learnt_from(options, records, tmp_pa
     assert speeds == [learnt * steps / 2 for steps in (1, 2, 3, 4, 1, 2)]
     said = capfd.readouterr().err
     assert f"network.safetensors: trained, {learnt:,} positions/s" in said
-    assert re.findall(r"([\d,]+) positions/s  (\S+) left", said)[:2] == [
-        (f"{learnt / 2:,.0f}", "0:10"),
-        (f"{learnt:,}", "0:04"),
+    assert re.findall(r"% +([\d,]+) positions/s", said)[:2] == [f"{learnt / 2:,.0f}", f"{learnt:,}"]
+
+
+def test_the_first_step_which_compiles_does_not_count_for_the_time_left(monkeypatch, capsys):
+    monkeypatch.setattr("lite.training.progress.PLAIN_SECONDS", 0.0)
+    times = iter((100.0, 100.0, 102.0, 102.0, 104.0, 104.0))
+    monkeypatch.setattr(Progress, "seconds", lambda self: next(times))
+    progress = Progress(steps=100)
+    for step in (41, 42, 43):
+        progress.show(step, 8, "text")
+    assert [line.partition("positions/s")[2] for line in capsys.readouterr().err.splitlines()] == [
+        "",
+        "  1:56 left",
+        "  1:54 left",
     ]
 
 
