@@ -77,7 +77,8 @@ class AdamW(Optimiser):
         adamw(
             parameters,
             gradients,
-            *([state[name] for state in states] for name in ("exp_avg", "exp_avg_sq")),
+            [state["exp_avg"] for state in states],
+            [state["exp_avg_sq"] for state in states],
             [],
             [state["step"] for state in states],
             fused=True,
