@@ -35,9 +35,10 @@ class Optimiser(ABC):
     def step(self) -> None:
         """Change every parameter that has a gradient."""
         for group in self.param_groups:
-            if parameters := [parameter for parameter in group["params"] if parameter.grad is not None]:
+            parameters: list[torch.Tensor] = [parameter for parameter in group["params"] if parameter.grad is not None]
+            if parameters:
                 states = [self.state.setdefault(parameter, {}) for parameter in parameters]
-                gradients = [parameter.grad for parameter in parameters]
+                gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
                 self._change(parameters, gradients, states, group["lr"], group["weight_decay"])
 
     @abstractmethod
@@ -76,7 +77,8 @@ class AdamW(Optimiser):
         adamw(
             parameters,
             gradients,
-            *([state[name] for state in states] for name in ("exp_avg", "exp_avg_sq")),
+            [state["exp_avg"] for state in states],
+            [state["exp_avg_sq"] for state in states],
             [],
             [state["step"] for state in states],
             fused=True,
