@@ -195,8 +195,8 @@ def restore_optimiser(optimiser: Optimiser, tensors: dict[str, torch.Tensor]) ->
         state.setdefault(int(index), {})[name] = tensor
     if len({frozenset(values) for values in state.values()}) > 1:
         raise ValueError("the optimiser does not hold the same of every parameter")
-    for index, values in state.items():
-        parameter = parameters[index]
+    for number, values in state.items():
+        parameter = parameters[number]
         optimiser.state[parameter] = {
             # In the parameter's own memory order (channels last), which fused steps require.
             name: value.to(parameter.device)
