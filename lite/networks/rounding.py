@@ -115,7 +115,8 @@ class Rounding:
         if self.activation.squared:
             squares = parts[:, :, -1]
             lanes = torch.round(squares.detach().sqrt() / UNIT)
-            found.append(pass_through(squares, torch.floor(lanes * lanes / (1 << SQUARE_SHIFT)) * square))
+            nearest = torch.floor(lanes * lanes / (1 << SQUARE_SHIFT) + 0.5)
+            found.append(pass_through(squares, nearest * square))
             units_of_parts.append(torch.full_like(unit, square))
         return torch.stack(found, 2).flatten(1), torch.cat(units_of_parts).repeat(self.views)
 

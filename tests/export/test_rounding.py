@@ -13,9 +13,11 @@ from export.fold import fold_checked
 from export.positions import Sample, random_sample, read_sample
 from export.quantise import quantise, quantised_logits
 from export.quantise_nnue import quantise_nnue
+from lite.networks.activation import ACTIVATIONS
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
+from lite.networks.rounding import Rounding
 from lite.networks.sfnn import SfnnConfig
 from lite.networks.units import OUTPUT_SCALE
 from lite.networks.value_network import NetworkConfig, ValueNetwork
@@ -99,6 +101,13 @@ def test_rounding_of_light_networks_costs_as_much_as_their_integers(config: Netw
     found = quantised_logits(integers(net, sample), sample)
     exact, rounded = (logits(net, sample, one) for one in (False, True))
     assert 0.2 < rms(rounded - exact) / rms(found - exact) < 5
+
+
+def test_squares_are_those_of_the_kernels() -> None:
+    lanes = np.arange(128)
+    exact = torch.from_numpy((lanes / 127) ** 2)[None]
+    rounded, units = Rounding(ACTIVATIONS["squared"], 1).round_inputs(exact)
+    np.testing.assert_array_equal(torch.round(rounded / units)[0], lanes * lanes + 64 >> 7)
 
 
 @pytest.mark.parametrize("config", NN_BIN + LIGHT, ids=str)
