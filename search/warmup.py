@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from search.compiling.cache_directory import make_directory, note_use
-from search.compiling.jit import CACHE_DIRECTORY, LOCK, RELEASED_DIRECTORY
+from search.compiling.cache_files import LOCK_NAME
+from search.compiling.jit import CACHE_DIRECTORY, RELEASED_DIRECTORY
 from search.compiling.progress import PROGRESS
 from search.compiling.source_digest import code_name
 from search.compiling.target import KERNELS
@@ -27,12 +28,14 @@ from search.evaluation.material import material_network
 from search.system.standard_streams import take_input
 
 _UNUSED_DAYS = 30
+_COMPLETE = "complete"
+"""File in this module's directory of compiled code once a first start has ended."""
 _MATE_PROBLEM = "4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1"
 _BUSY_POSITION = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 
 
 def compile_beside() -> None:
-    """Compile or load the part for a second process: functions that the search needs last or never calls."""
+    """Compile or load functions that the search needs last or never calls."""
     from search.evaluation.static_evaluation import evaluate_sfens
     from search.mate.solver import MateSolver
 
@@ -42,12 +45,12 @@ def compile_beside() -> None:
     MateSolver(1).solve(_MATE_PROBLEM)
 
 
-def compile_as_second() -> None:
-    """Run as the second process: use a lock of its own, and exit when the process that started it ends."""
+def compile_as_second(*parts: str) -> None:
+    """Run as the second process, which compiles these parts; exit when the process that started it ends."""
     threading.Thread(target=_end_with_input, daemon=True).start()
-    LOCK.name = "lock-beside"
     PROGRESS.watched = True
-    compile_beside()
+    for part in parts:
+        _COMPILE[part]()
 
 
 def _end_with_input() -> None:
@@ -80,7 +83,7 @@ def _find_mates() -> None:
     find_mate_in_three(thread.position, thread.record, root)
 
 
-def _start_second() -> subprocess.Popen[bytes] | None:
+def _start_second(parts: tuple[str, ...]) -> subprocess.Popen[bytes] | None:
     """Start the second process if its compiled code can be stored."""
     if not os.access(CACHE_DIRECTORY.parent, os.W_OK):
         return None
@@ -90,7 +93,7 @@ def _start_second() -> subprocess.Popen[bytes] | None:
         "LITESHOGI_CACHE": str(CACHE_DIRECTORY.parent),
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
     }
-    code = f"from {__name__} import compile_as_second; compile_as_second()"
+    code = f"from {__name__} import compile_as_second; compile_as_second{parts!r}"
     with contextlib.suppress(OSError):  # the second process only saves time
         return subprocess.Popen(
             [sys.executable, "-c", code],
@@ -104,48 +107,48 @@ def _start_second() -> subprocess.Popen[bytes] | None:
 
 @contextlib.contextmanager
 def _second_process(parts: tuple[str, ...]) -> Iterator[None]:
-    """On a first start, run a second process that compiles its part while the caller compiles the rest.
+    """Run a second process that compiles these parts while the caller compiles the search.
 
-    `parts` names what the caller compiles, see `search.compiling.progress`.
+    Where both need a function, one compiles it and the other loads it (`search.compiling.compile_cache`).
     """
-    name = code_name(__file__, __spec__)
-    place = CACHE_DIRECTORY / name
-    complete = place / "complete"
-    PROGRESS.expect(*(part for part in parts if part != "search"))
-    if os.path.exists(complete):
-        note_use(place, place.stat())
-        yield
-        return
-    if os.path.exists(RELEASED_DIRECTORY / name / "complete"):
-        yield
-        return
-    second = _start_second()
+    second = _start_second(parts)
     if second is None:
-        PROGRESS.expect(*parts, "beside")
-    else:
-        PROGRESS.expect(*parts, beside="beside")
+        PROGRESS.expect("search", *parts)
+        yield
+        return
+    PROGRESS.expect("search", beside=parts)
     try:
         yield
-        if second is not None:
-            with PROGRESS.compiling():
-                second.wait()
+        with PROGRESS.compiling():
+            second.wait()
     finally:
-        if second is not None:
-            second.kill()
-            second.communicate()
-    compile_beside()  # load the result, or compile what is missing
-    with contextlib.suppress(OSError):
-        make_directory(place)
-        complete.touch()
+        second.kill()
+        second.communicate()
 
 
 def warm_up(puct: bool = False) -> float:
     """Compile or load the alpha-beta engine, and the PUCT engine if `puct`; return the seconds it took."""
     begun = time.perf_counter()
-    with _second_process(("search", "puct") if puct else ("search",)):
+    name = code_name(__file__, __spec__)
+    place = CACHE_DIRECTORY / name
+    complete = place / _COMPLETE
+    further = ("puct",) if puct else ()
+    if os.path.exists(complete) or os.path.exists(RELEASED_DIRECTORY / name / _COMPLETE):
+        if os.path.exists(complete):
+            note_use(place, place.stat())
+        PROGRESS.expect(*further)
+        parts: tuple[str, ...] = further
         compile_search()
-        if puct:
-            compile_puct()
+    else:
+        parts = ("beside", *further)
+        with _second_process(parts):
+            compile_search()
+    for part in parts:
+        _COMPILE[part]()  # load what the second process has stored, or compile it
+    if "beside" in parts:
+        with contextlib.suppress(OSError):
+            make_directory(place)
+            complete.touch()
     return time.perf_counter() - begun
 
 
@@ -163,14 +166,15 @@ def remove_unused() -> int:
     oldest = time.time() - _UNUSED_DAYS * 86400
     removed = 0
     for kernel in KERNELS:
-        for lock in CACHE_DIRECTORY.parent.glob(f"{kernel}-*/lock"):
+        for module in CACHE_DIRECTORY.parent.glob(f"{kernel}-*/*-*/"):
+            if not any((module / name).exists() for name in (LOCK_NAME, _COMPLETE)):
+                continue  # it may be anybody's
             with contextlib.suppress(OSError):  # another process may remove the same directory
-                for module in lock.parent.glob("*-*/"):
-                    if module.is_dir() and module.stat().st_mtime < oldest:
-                        shutil.rmtree(module, ignore_errors=True)
-                        removed += 1
-                if lock.stat().st_mtime < oldest and not any(path.is_dir() for path in lock.parent.iterdir()):
-                    shutil.rmtree(lock.parent, ignore_errors=True)
+                if module.stat().st_mtime < oldest:
+                    shutil.rmtree(module, ignore_errors=True)
+                    removed += 1
+                if not any(path.is_dir() for path in module.parent.iterdir()):
+                    shutil.rmtree(module.parent, ignore_errors=True)
     return removed
 
 
@@ -179,3 +183,7 @@ def compile_puct() -> None:
     from search.puct.engine import PuctEngine, even_network
 
     PuctEngine(even_network, 1).warm_up()
+
+
+_COMPILE = {"search": compile_search, "beside": compile_beside, "puct": compile_puct}
+"""Functions that compile the parts of `search.compiling.progress`."""

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from search.compiling.cache_directory import check_owner, error_text, make_directory, note_use, report_once
 
-PATIENCE_SECONDS = 1.0
+PATIENCE_SECONDS = 10.0
 """A process that waits longer than this for another one's compilation reports it."""
+LOCK_NAME = "lock"
 _POLL_SECONDS = 0.03
 _SUM_BYTES = hashlib.sha256().digest_size
 
@@ -49,14 +50,14 @@ except ImportError:
 
 
 class CompileLock:
-    """A lock that lets one process at a time compile for a directory; Numba's own lock around it serialises threads.
+    """A lock that lets one process at a time compile a module; Numba's own lock around it serialises threads.
 
     `begin` takes the lock where something is missing, and `compiling` releases it when the outermost compilation ends.
     """
 
-    def __init__(self, directory: Path, name: str = "lock") -> None:
+    def __init__(self, directory: Path) -> None:
+        """`directory` is that of the module's compiled code."""
         self.directory = directory
-        self.name = name
         self._descriptor: int | None = None
         self._depth = 0
 
@@ -68,7 +69,7 @@ class CompileLock:
     @property
     def partial(self) -> Path:
         """The file that the lock's holder writes first. The next holder overwrites one that a killed process left."""
-        return self.directory / f"{self.name}.partial"
+        return self.directory / f"{LOCK_NAME}.partial"
 
     @contextlib.contextmanager
     def compiling(self) -> Iterator[None]:
@@ -90,8 +91,9 @@ class CompileLock:
             return False
         descriptor = None
         try:
+            make_directory(self.directory.parent)
             make_directory(self.directory)
-            descriptor = os.open(self.directory / self.name, os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = os.open(self.directory / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
             self._wait(descriptor)
         except OSError as error:
             if descriptor is not None:
@@ -110,9 +112,11 @@ class CompileLock:
 
 
 def report_not_stored(directory: Path, error: OSError) -> None:
-    """Report that the cache cannot be written."""
+    """Report that the cache cannot be written; `directory` is that of a module."""
     reason = error.strerror or str(error)
-    report_once(f"{directory.parent}: {reason}: compiled code is not stored; set LITESHOGI_CACHE to another directory")
+    report_once(
+        f"{directory.parents[1]}: {reason}: compiled code is not stored; set LITESHOGI_CACHE to another directory"
+    )
 
 
 class CodeFiles:

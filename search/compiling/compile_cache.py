@@ -2,8 +2,11 @@
 
 Numba's own cache looks only at the file that defines a function, trusts every file in its directory and lets two
 processes write one index. Here a function's directory is named after all sources that it can reach, and each signature
-has a file of its own. A miss takes a lock, looks again, and holds the lock until the outermost function is compiled and
-stored. A hit takes no lock.
+has a file of its own. A miss takes the directory's lock, looks again, and holds the lock until the module's outermost
+function under way is compiled and stored. A hit takes no lock.
+
+So several processes compile at once, each another module. They cannot wait for each other in a circle: a process that
+holds a module's lock waits only for modules that this one imports, and no module imports itself by way of others.
 
 A function that only other jitted functions call is stored without machine code (`compiler.py`). When Python calls it,
 its machine code is made and stored in place of that.
@@ -45,6 +48,11 @@ def _code_files(directory: Path) -> CodeFiles:
 
 
 @functools.cache
+def _lock_of(directory: Path) -> CompileLock:
+    return CompileLock(directory)
+
+
+@functools.cache
 def _released_files(directory: Path) -> ReleasedFiles:
     return ReleasedFiles(directory)
 
@@ -52,16 +60,16 @@ def _released_files(directory: Path) -> ReleasedFiles:
 class CompileCache(caching.Cache):  # type: ignore[misc]  # Numba is untyped
     """The compiled versions of one function."""
 
-    def __init__(self, function: Any, lock: CompileLock) -> None:
-        """`function` is a Python function of a source file; `lock` is the lock of the environment's directory."""
+    def __init__(self, function: Any, directory: Path) -> None:
+        """`function` is a Python function of a source file; `directory` is that of the environment."""
         self._py_func = function
         self._name = repr(function)
         self._place = f"{function.__module__}.{function.__qualname__}"
         code = function.__code__
         name = code_name(code.co_filename, function.__globals__.get("__spec__"))
-        self._lock = lock
-        self._files = _code_files(lock.directory / name)
-        self._released = _released_files(RELEASED / lock.directory.name / name)
+        self.lock = _lock_of(directory / name)
+        self._files = _code_files(directory / name)
+        self._released = _released_files(RELEASED / directory.name / name)
         self._cache_path = str(self._files.directory)
         plain = function.__qualname__.replace("<", "").replace(">", "")
         self._stem = f"{plain}-{code.co_firstlineno}"
@@ -82,7 +90,7 @@ class CompileCache(caching.Cache):  # type: ignore[misc]  # Numba is untyped
         if not self._enabled:
             return None
         found = self._load(sig, target_context)
-        if found is None and self._lock.begin():
+        if found is None and self.lock.begin():
             found = self._load(sig, target_context)  # another process may have compiled it meanwhile
         if found is None:
             PROGRESS.begin(self._place)
@@ -110,12 +118,12 @@ class CompileCache(caching.Cache):  # type: ignore[misc]  # Numba is untyped
         if data.library.has_dynamic_globals or not all(part.can_cache for part in data.lifted):
             report_once(f"{self._name} is compiled at each start: it contains an address or a large global array")
             return
-        self._files.write(self._file(sig, data.codegen), dumps(data._reduce()), self._lock)
+        self._files.write(self._file(sig, data.codegen), dumps(data._reduce()), self.lock)
 
     def finish(self, function: Any) -> Any:
         """Return a function that had no machine code with it: loaded, or made and stored."""
         types = tuple(function.signature.args)
-        self._lock.begin()
+        self.lock.begin()
         stored = self._load(types, function.target_context)  # another process may have made it meanwhile
         if stored is not None and not isinstance(stored.entry_point, Unfinished):
             return stored
@@ -152,19 +160,22 @@ def _rebuild(target_context: Any, library: Any, *rest: Any) -> Any:
     )
 
 
-def keep_compiled(dispatcher: Any, lock: CompileLock) -> None:
+def keep_compiled(dispatcher: Any, directory: Path) -> None:
     """Give a dispatcher (of `numba.njit` without `cache`) this cache; a function without a source file gets none.
+
+    directory: of the environment's compiled code.
 
     The functions of a dispatcher without a cache are finished at the first call from Python, too.
     """
     cache = None
     if os.path.isfile(dispatcher.py_func.__code__.co_filename):
-        cache = dispatcher._cache = CompileCache(dispatcher.py_func, lock)
+        cache = dispatcher._cache = CompileCache(dispatcher.py_func, directory)
     compile_one, compile_for_python, add = dispatcher.compile, dispatcher._compile_for_args, dispatcher.add_overload
 
     @contextlib.contextmanager
     def compiling() -> Iterator[None]:
-        with global_compiler_lock, lock.compiling(), PROGRESS.compiling(), interrupted_at_once():
+        lock = contextlib.nullcontext() if cache is None else cache.lock.compiling()
+        with global_compiler_lock, lock, PROGRESS.compiling(), interrupted_at_once():
             yield
 
     def compile_alone(sig: Any) -> Any:

@@ -14,7 +14,6 @@ from typing import Any
 import numba
 
 from search.compiling.cache_directory import choose_directory
-from search.compiling.cache_files import CompileLock
 from search.compiling.compile_cache import keep_compiled
 from search.compiling.compiler import Compiler, ProgramCompiler
 from search.compiling.target import NUMBA_CONFIG, RELEASED, choose_kernel, cpu_flags, environment_name, released_target
@@ -45,7 +44,6 @@ CACHE_DIRECTORY: Path = choose_directory() / _environment
 """Compiled code of this environment, with a directory for each module."""
 RELEASED_DIRECTORY: Path = RELEASED / _environment
 """Compiled code of this environment that came with the package, if there is any."""
-LOCK = CompileLock(CACHE_DIRECTORY)
 
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -83,5 +81,5 @@ def program(function: Callable[..., Any]) -> Any:
 
 def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     dispatcher = numba.njit(**options)(function)
-    keep_compiled(dispatcher, LOCK)
+    keep_compiled(dispatcher, CACHE_DIRECTORY)
     return dispatcher

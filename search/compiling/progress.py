@@ -62,11 +62,11 @@ class CompileProgress:
         self._changed = 0.0
         self._watch: threading.Thread | None = None
 
-    def expect(self, *parts: str, beside: str = "") -> None:
-        """Announce that parts of `compile_times` are needed, and a part that another process compiles meanwhile."""
+    def expect(self, *parts: str, beside: tuple[str, ...] = ()) -> None:
+        """Announce that parts of `compile_times` are needed, and parts that another process compiles meanwhile."""
         times = compile_times()
         self._expected = {name: seconds for part in parts for name, seconds in times.get(part, {}).items()}
-        self._beside = sum(times.get(beside, {}).values())
+        self._beside = sum(sum(times.get(part, {}).values()) for part in beside)
 
     @contextlib.contextmanager
     def compiling(self) -> Iterator[None]:

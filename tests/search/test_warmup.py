@@ -16,14 +16,15 @@ def test_what_nobody_used_for_a_month_is_removed(tmp_path, monkeypatch):
     month_ago = time.time() - 31 * 86400
     for name in ("plain-0123/search.bits-old", "plain-0123/search.bits-fresh", "vnni-old/lite.decode-old"):
         (tmp_path / name).mkdir(parents=True)
-        (tmp_path / name).with_name("lock").touch()
-    (tmp_path / "my-games" / "of-old").mkdir(parents=True)
-    (tmp_path / "my-games" / "lock").touch()
-    for path in (*tmp_path.glob("*/*-old"), *tmp_path.glob("*/of-old"), tmp_path / "vnni-old" / "lock"):
+        (tmp_path / name / "lock").touch()
+    for name in ("my-games/of-old", "vnni-games/of-old"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "my-games" / "of-old" / "lock").touch()
+    for path in tmp_path.glob("*/*-old"):
         os.utime(path, (month_ago, month_ago))
     assert warmup.remove_unused() == 2
     left = {str(path.relative_to(tmp_path)) for path in tmp_path.glob("*/*")}
-    assert left == {"plain-0123/lock", "plain-0123/search.bits-fresh", "my-games/lock", "my-games/of-old"}
+    assert left == {"plain-0123/search.bits-fresh", "my-games/of-old", "vnni-games/of-old"}
     assert not (tmp_path / "vnni-old").exists()
 
 

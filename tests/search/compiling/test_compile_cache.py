@@ -21,7 +21,7 @@ import pytest
 from numba.core.codegen import JITCodeLibrary
 
 from search.compiling import cache_directory, compile_cache, jit
-from search.compiling.cache_files import CodeFiles, CompileLock
+from search.compiling.cache_files import CodeFiles
 from tests.search.compiling.conftest import NOBODY, as_root, posix
 
 CHECKOUT = Path(__file__).parents[3]
@@ -53,7 +53,7 @@ def load(tmp_path, monkeypatch) -> Callable[..., ModuleType]:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def fresh(cache: str = "cache") -> ModuleType:
-        monkeypatch.setattr(jit, "LOCK", CompileLock(tmp_path / cache / "environment"))
+        monkeypatch.setattr(jit, "CACHE_DIRECTORY", tmp_path / cache / "environment")
         spec = importlib.util.spec_from_file_location("tiny", tmp_path / "tiny.py")
         assert spec is not None
         assert spec.loader is not None
@@ -118,7 +118,8 @@ def released(load, tmp_path, monkeypatch) -> list[Path]:
     """Return the files of the tiny module's code as part of a package, where others can write to them."""
     monkeypatch.setattr(compile_cache, "RELEASED", tmp_path / "package")
     load("package").eightfold(5)
-    (tmp_path / "package" / "environment" / "lock").unlink()
+    for lock in tmp_path.rglob("lock"):
+        lock.unlink()
     for path in (tmp_path / "package").rglob("*"):
         path.chmod(0o777 if path.is_dir() else 0o666)
     return code_files(tmp_path)
@@ -227,7 +228,8 @@ def test_a_cache_that_is_not_a_directory_stores_nothing(load, tmp_path, reported
 
 def test_the_next_start_removes_the_file_of_a_killed_writer(load, tmp_path):
     load().double(5)
-    (tmp_path / "cache" / "environment" / "lock.partial").write_bytes(b"half")
+    (lock,) = tmp_path.rglob("lock")
+    lock.with_name("lock.partial").write_bytes(b"half")
     load().double(5.0)
     assert not list(tmp_path.rglob("*.partial"))
 
@@ -235,9 +237,10 @@ def test_the_next_start_removes_the_file_of_a_killed_writer(load, tmp_path):
 def test_a_failed_compilation_releases_the_lock(load, tmp_path):
     from numba.core.errors import TypingError
 
+    module = load()
     with pytest.raises(TypingError):
-        load().eightfold(None)
-    assert not jit.LOCK.held
+        module.eightfold(None)
+    assert not module.double._cache.lock.held
 
 
 def test_ctrl_c_loses_no_object(load, monkeypatch):
@@ -256,7 +259,7 @@ def test_ctrl_c_loses_no_object(load, monkeypatch):
             module.double(5)
     assert len(made) == 1
     assert module.double(5) == 10
-    assert not jit.LOCK.held
+    assert not module.double._cache.lock.held
 
 
 @posix
@@ -264,14 +267,16 @@ def test_compiling_waits_and_loading_does_not(load, tmp_path):
     import fcntl
 
     load().double(5)
-    with open(tmp_path / "cache" / "environment" / "lock", "rb") as lock:
+    (path,) = tmp_path.rglob("lock")
+    with open(path, "rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert load().double(5) == 10
         environment = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{CHECKOUT}"}
         code = (
-            "import search.compiling.jit; from search.compiling.cache_files import CompileLock\n"
             "from pathlib import Path\n"
-            f"search.compiling.jit.LOCK = CompileLock(Path({str(tmp_path)!r}) / 'cache' / 'environment')\n"
+            "from search.compiling import cache_files, jit\n"
+            "cache_files.PATIENCE_SECONDS = 0.1\n"
+            f"jit.CACHE_DIRECTORY = Path({str(tmp_path)!r}) / 'cache' / 'environment'\n"
             "import tiny; print(tiny.double(5), flush=True); print(tiny.eightfold(5))"
         )
         waiting = subprocess.Popen(
@@ -469,7 +474,7 @@ def test_the_engine_survives_damage_to_its_cache(tmp_path):
     for process in cold:
         ends_well(process)
     odd = [path for path in cache.rglob("*") if path.is_file() and path.suffix != ".nbc"]
-    assert {path.name for path in odd} == {"lock", "lock-beside", "complete"}
+    assert {path.name for path in odd} == {"lock", "complete"}
 
     files = code_files(tmp_path)
     damages = (lambda content: b"", lambda content: content[: len(content) // 2], _noise, _flip)

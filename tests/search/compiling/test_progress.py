@@ -87,7 +87,7 @@ def test_what_is_in_the_cache_is_not_awaited(made, clock):
 
 
 def test_the_second_process_is_awaited(made, clock):
-    made.expect("search", beside="beside")
+    made.expect("search", beside=("beside",))
     made.load("c")
     made.load("b")
     compile_one(made, clock, "a", 10)
@@ -138,7 +138,7 @@ def test_a_missing_table_gives_no_estimate(monkeypatch, tmp_path, clock):
     try:
         made = CompileProgress(clock)
         made.watched = True
-        made.expect("search", beside="beside")
+        made.expect("search", beside=("beside",))
         compile_one(made, clock, "a", 3)
         assert made.state() == "compiling for this CPU, only once: 3 s so far"
     finally:
