@@ -74,7 +74,7 @@ def test_a_system_without_threads_to_give_gets_its_moves(monkeypatch, tmp_path, 
     """Other programs may use all threads, from the start or later."""
     # As at a first start, where functions that the search never calls are compiled, too.
     monkeypatch.setattr("search.warmup.CACHE_DIRECTORY", tmp_path)
-    monkeypatch.setattr("search.warmup._start_second", lambda: None)
+    monkeypatch.setattr("search.warmup._start_second", lambda _: None)
     session = InProcess()
     if ready:
         session.send("isready").until("readyok")
