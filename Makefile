@@ -40,7 +40,7 @@ warm: $(ENGINE)
 
 # Every module is imported once: else each of the tests' processes, which begin together, compiles the same bytecode.
 bytecode: $(INSTALLED)
-	$(BIN)/python -m pytest -q --collect-only >$(VENV)/collected
+	$(BIN)/python -m pytest -q --collect-only >$(VENV)/collected || { cat $(VENV)/collected; exit 1; }
 
 test: $(INSTALLED) warm
 	# A file's tests in one process: what its fixtures make is made once. Many wait for others, so three keep two cores busy.
