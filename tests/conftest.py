@@ -7,12 +7,13 @@ import os
 import shutil
 import signal
 import struct
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, settings, strategies
 
 from search.compiling import cache_files
 
@@ -44,6 +45,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=Path("../shared/data"),
         help="folder of recorded data: games/games.jsonl.xz, mate/mate_problems.jsonl, nnue/",
     )
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Where tests are only collected (`make bytecode`), have Hypothesis store its tables of characters and constants.
+
+    Where they are missing, each of the tests' processes makes them, for seconds.
+    """
+    if session.config.option.collectonly:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # examples are meant for interactive use
+            strategies.text().example()
 
 
 @pytest.fixture(scope="session")
