@@ -53,8 +53,9 @@ def _version(net: EvalNetwork) -> str:
     return VERSIONS[net.activation != CLIPPED or net.buckets != 1]
 
 
-def _tensors(net: EvalNetwork, version: str) -> dict[str, np.ndarray]:
-    tensors = {"rows": _stored_rows(net, version), "bias": net.bias}
+def _tensors(net: EvalNetwork, version: str | None = None) -> dict[str, np.ndarray]:
+    """Return the arrays of a file, by default of the oldest version that can describe the network."""
+    tensors = {"rows": _stored_rows(net, version or _version(net)), "bias": net.bias}
     for number, layer in enumerate(net.layers, 1):
         tensors |= {f"layer{number}.weight": layer.weight, f"layer{number}.bias": layer.bias}
         if layer.padding is not None:
@@ -233,7 +234,7 @@ def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:
         shards,
         make_stacks(tokens, tensors.get("progress"), data.get("progress_bias", 0)),
     )
-    wanted = set(_tensors(net, _version(net)))
+    wanted = set(_tensors(net))
     require(wanted == set(tensors), f"missing or unexpected arrays {sorted(wanted ^ set(tensors))}")
     return net
 
