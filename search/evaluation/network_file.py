@@ -1,7 +1,8 @@
 """The evaluated network's file: one safetensors file with a description, or an nn.bin of YaneuraOu.
 
 Reading checks everything, with a checksum over all of it, and runs no code of the file. The rows come first in a file
-of version 3, on a cache line, so that they can be used where the system maps them.
+of version 3, on a cache line, so that they can be used where the system maps them. A large nn.bin is read through a
+copy in this format (`shared_copy.py`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import struct
 import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,11 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from search.compiling.jit import CACHE_DIRECTORY
 from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import CLIPPED, MAX_LAYERS, PAIRWISE, EvalNetwork, Layer, Shards, require
 from search.evaluation.nnue_file import is_nnue, read_nnue
+from search.evaluation.shared_copy import copy_place, discard, new_copy, note_use
 from search.evaluation.shipped import network_file
 from search.evaluation.stacks import make_stacks
 from search.primitives.memory import CACHE_LINE
@@ -37,6 +41,8 @@ _LONGEST_COMPLAINT = 250
 """Most characters of a file's content that a message repeats."""
 _LENGTH = struct.Struct("<Q")
 _DTYPES = {"i1": "I8", "i2": "I16", "i4": "I32"}
+LARGE_FILE = 32 << 20
+"""Bytes of an nn.bin from which on it is read through a copy that processes share."""
 
 
 def _version(net: EvalNetwork) -> str:
@@ -47,8 +53,9 @@ def _version(net: EvalNetwork) -> str:
     return VERSIONS[net.activation != CLIPPED or net.buckets != 1]
 
 
-def _tensors(net: EvalNetwork) -> dict[str, np.ndarray]:
-    tensors = {"rows": _stored_rows(net), "bias": net.bias}
+def _tensors(net: EvalNetwork, version: str | None = None) -> dict[str, np.ndarray]:
+    """Return the arrays of a file, by default of the oldest version that can describe the network."""
+    tensors = {"rows": _stored_rows(net, version or _version(net)), "bias": net.bias}
     for number, layer in enumerate(net.layers, 1):
         tensors |= {f"layer{number}.weight": layer.weight, f"layer{number}.bias": layer.bias}
         if layer.padding is not None:
@@ -60,9 +67,9 @@ def _tensors(net: EvalNetwork) -> dict[str, np.ndarray]:
     return {name: np.ascontiguousarray(array) for name, array in tensors.items()}
 
 
-def _stored_rows(net: EvalNetwork) -> np.ndarray:
+def _stored_rows(net: EvalNetwork, version: str) -> np.ndarray:
     """Return the rows as a file has them: int8 in version 3 if all of them fit, else int16."""
-    if _version(net) == VERSIONS[2]:
+    if version == VERSIONS[2]:
         narrow = net.rows.astype(np.int8, copy=False)
         if narrow is net.rows or np.array_equal(narrow, net.rows):
             return narrow
@@ -112,15 +119,20 @@ def _checksum(tensors: dict[str, np.ndarray], description: str) -> str:
 
 def save_network(net: EvalNetwork, path: Path | str) -> None:
     """Write the file whole or not at all; equal networks give equal bytes."""
-    tensors, data = _tensors(net), json.dumps(_description(net), sort_keys=True)
     version = _version(net)
-    header = {"format": FORMAT, "version": version, "data": data, "checksum": _checksum(tensors, data)}
+    tensors, header = _content(net, version)
     if version != VERSIONS[2]:
         write_atomically(Path(path), sort_header(save(tensors, header)))
         return
     with WholeFile(Path(path)) as file:
         for part in _rows_first(tensors, header):
             file.write(part)
+
+
+def _content(net: EvalNetwork, version: str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Return the arrays and the metadata of a file."""
+    tensors, data = _tensors(net, version), json.dumps(_description(net), sort_keys=True)
+    return tensors, {"format": FORMAT, "version": version, "data": data, "checksum": _checksum(tensors, data)}
 
 
 def _rows_first(tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> Iterator[bytes | memoryview]:
@@ -238,8 +250,37 @@ def load_network(
     """
     path = network_file(path)
     require_file(path, "fold a training run to a network file first")
-    if is_nnue(path):
+    if not is_nnue(path):
+        return _load(path)
+    if path.stat().st_size < LARGE_FILE:
         return read_nnue(path, fv_scale, architecture)
+    return _read_large(path, fv_scale, architecture)
+
+
+def _read_large(path: Path, fv_scale: int | None, architecture: str | None) -> EvalNetwork:
+    """Return the network of a large nn.bin, mapped from its copy; without a copy as it is read."""
+    status = path.stat()
+    copy = copy_place(CACHE_DIRECTORY.parent, path, fv_scale, architecture)
+    try:
+        net = _load(copy)
+        note_use(copy)
+        return net
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError):
+        discard(copy)
+    net = read_nnue(path, fv_scale, architecture)
+    with suppress(OSError, ValueError):  # the cache cannot be written, or the disk is full
+        later = path.stat()
+        if (status.st_ino, status.st_mtime_ns) != (later.st_ino, later.st_mtime_ns):
+            return net  # the file was replaced while it was read
+        with new_copy(copy) as file:
+            file.writelines(_rows_first(*_content(net, VERSIONS[2])))
+        net = _load(copy)
+    return net
+
+
+def _load(path: Path) -> EvalNetwork:
     require_utf8(path)
     try:
         return _build(*_read(path))
