@@ -36,6 +36,7 @@ from numba.core.serialize import dumps
 from search.compiling.cache_directory import report_once
 from search.compiling.cache_files import CodeFiles, CompileLock, ReleasedFiles
 from search.compiling.compiler import LINKABLE, Library, Unfinished
+from search.compiling.numba_shortcuts import rare_collections
 from search.compiling.progress import PROGRESS
 from search.compiling.source_digest import code_name
 from search.compiling.target import RELEASED
@@ -175,7 +176,7 @@ def keep_compiled(dispatcher: Any, directory: Path) -> None:
     @contextlib.contextmanager
     def compiling() -> Iterator[None]:
         lock = contextlib.nullcontext() if cache is None else cache.lock.compiling()
-        with global_compiler_lock, lock, PROGRESS.compiling(), interrupted_at_once():
+        with global_compiler_lock, lock, PROGRESS.compiling(), interrupted_at_once(), rare_collections():
             yield
 
     def compile_alone(sig: Any) -> Any:

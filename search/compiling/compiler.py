@@ -30,8 +30,11 @@ from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typed_passes import NativeLowering, NoPythonSupportedFeatureValidation
 
 from search.compiling.indices import UnsignedIndices
+from search.compiling.numba_shortcuts import take_shortcuts
 from search.compiling.target import NUMBA_CONFIG
 from search.system.interrupt import ended_by_interrupt
+
+take_shortcuts()
 
 LINKABLE = "linkable"
 """The kind of a stored library without machine code, beside Numba's own kinds."""
