@@ -126,7 +126,7 @@ def produce(
         if referee is not None:
             _recall(referee, shards)
         wanted, measure = (referee.total, referee.measure) if referee else (goal[1] if goal else total, work.measure)
-        waiting = (job for job in jobs if job[0] not in shards.done)
+        waiting: Iterator[tuple[int, Any]] = (job for job in jobs if job[0] not in shards.done)
         if shards.done:
             first = [] if work.ended() else [*islice(waiting, 1)]
             if not first:
