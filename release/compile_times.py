@@ -62,7 +62,7 @@ def measure() -> dict[str, dict[str, float]]:
     found["beside"] = {name: seconds for name, seconds in found["beside"].items() if name not in found["search"]}
     with TemporaryDirectory() as cache:
         compiled_by(_CALLS["beside"], cache)
-        return found | measure_others(cache, {name for times in found.values() for name in times})
+        return found | measure_others(cache, {*found["search"], *found["beside"]})
 
 
 def measure_others(cache: str, engine: Collection[str]) -> dict[str, dict[str, float]]:

@@ -115,7 +115,8 @@ class CompileProgress:
     def _expect_part_of(self, name: str) -> str:
         """Expect the whole part that a missing function belongs to, unless some of it is compiled; return its name."""
         table = compile_times()
-        part = next((part for part in (*self._parts, *table) if name in table.get(part, {})), None)
+        possible = (*self._parts, *(part for part in table if part != "puct"))  # PUCT is always announced
+        part = next((part for part in possible if name in table.get(part, {})), None)
         if part is None:
             return self._subject if self._expected and self._subject else FURTHER
         times = table[part]
