@@ -32,6 +32,7 @@ Both take files that anyone may have written: ValueError in one line that names 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -351,8 +352,16 @@ class RunWriter:
 
 def this_maker() -> Maker:
     """Return this program on this machine."""
-    versions = {"liteshogi": release(), "commit": commit(), **libraries()}
-    return Maker(versions, Machine(cpu_name(), KERNEL, usable_cores()))
+    return Maker(dict(_versions()), Machine(cpu_name(), KERNEL, usable_cores()))
+
+
+@functools.cache
+def _versions() -> dict[str, str | None]:
+    """Return the versions of what this process runs, which edits and updates during it do not change.
+
+    Asking Git and reading the libraries' descriptions takes longer than the rest of opening a folder.
+    """
+    return {"liteshogi": release(), "commit": commit(), **libraries()}
 
 
 def find_run(folder: Path) -> RunRecord | None:

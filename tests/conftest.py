@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import os
+import shutil
 import signal
 import struct
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, settings, strategies
 
 from search.compiling import cache_files
 
@@ -41,6 +45,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=Path("../shared/data"),
         help="folder of recorded data: games/games.jsonl.xz, mate/mate_problems.jsonl, nnue/",
     )
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Where tests are only collected (`make bytecode`), have Hypothesis store its tables of characters and constants.
+
+    Where they are missing, each of the tests' processes makes them, for seconds.
+    """
+    if session.config.option.collectonly:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # examples are meant for interactive use
+            strategies.text().example()
 
 
 @pytest.fixture(scope="session")
@@ -104,15 +119,54 @@ def nnue_content() -> Callable[..., bytes]:
 
 
 @pytest.fixture(scope="session")
-def tiny_onnx(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, Callable[[Path], object]], Path]:
+    """made_once(path, make): copy to `path` the file that make(path) makes, which one of the tests' processes calls."""
+    place = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        place = place.parent
+
+    def copied(path: Path, make: Callable[[Path], object]) -> Path:
+        from filelock import FileLock  # which PyTorch brings
+
+        common = place / f"made once {path.name}"
+        with FileLock(f"{common}.lock"):
+            if common.exists():
+                shutil.copy(common, path)
+            else:
+                make(path)
+                shutil.copy(path, common)
+        return path
+
+    return copied
+
+
+@pytest.fixture(scope="session")
+def one_torchlib() -> Iterator[None]:
+    """Have PyTorch read its ONNX operators once in a process: each export reads them again, a quarter of its time."""
+    try:
+        from torch.onnx._internal.exporter._registration import ONNXRegistry
+
+        read = ONNXRegistry.from_torchlib
+    except (ImportError, AttributeError):  # another version of PyTorch takes its time
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ONNXRegistry, "from_torchlib", staticmethod(functools.cache(read)))
+        yield
+
+
+@pytest.fixture(scope="session")
+def tiny_onnx(tmp_path_factory: pytest.TempPathFactory, made_once: Callable[..., Path]) -> Path:
     """A network of one block with random weights and a draw head, in a path with a space."""
-    import torch
 
-    from experiments.resnet.network import PolicyValueNetwork, ResnetConfig
-    from experiments.resnet.onnx import export_resnet
-    from export.positions import random_sample
+    def make(path: Path) -> None:
+        import torch
 
-    torch.manual_seed(11)
-    path = tmp_path_factory.mktemp("a model") / "tiny net.onnx"
-    export_resnet(PolicyValueNetwork(ResnetConfig(1, 8, value_hidden=16, draw=True)).eval(), path, random_sample(8))
-    return path
+        from experiments.resnet.network import PolicyValueNetwork, ResnetConfig
+        from experiments.resnet.onnx import export_resnet
+        from export.positions import random_sample
+
+        torch.manual_seed(11)
+        export_resnet(PolicyValueNetwork(ResnetConfig(1, 8, value_hidden=16, draw=True)).eval(), path, random_sample(8))
+
+    return made_once(tmp_path_factory.mktemp("a model") / "tiny net.onnx", make)

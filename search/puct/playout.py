@@ -107,7 +107,7 @@ def _settle(tree, nodes, edges, index, pos, solver, slot, depth):
             elif verdict == LOSS or verdict == INFERIOR:
                 node.state = LOST
             return SETTLED
-    count = legal_moves(pos, slot.moves)
+    count = legal_moves(pos, slot.moves[:])  # an array as elsewhere: a record's field would compile the generator again
     if count == 0:
         node.state, node.proof, node.plies = LOST, PROVED_LOSS, 0
         return SETTLED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,12 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def onnx_file(trained: Path) -> Path:
+def onnx_file(trained: Path, made_once: Callable[..., Path]) -> Path:
     """The same network as ONNX."""
-    from experiments.network_kinds.exporting import export
 
-    export(str(trained / "network.safetensors"), trained / "net.onnx")
-    return trained / "net.onnx"
+    def make(path: Path) -> None:
+        from experiments.network_kinds.exporting import export
+
+        export(str(trained / "network.safetensors"), path)
+
+    return made_once(trained / "net.onnx", make)

@@ -48,7 +48,7 @@ KINDS = {
 
 
 @pytest.fixture(scope="module")
-def nets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def nets(one_torchlib: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a network of every kind; value.onnx and folded.safetensors are made from `value`."""
     place = tmp_path_factory.mktemp("nets")
     torch.manual_seed(3)

@@ -292,19 +292,23 @@ int main(int count, char**) {
 """
 
 
+@pytest.fixture(scope="module")
+def early(library: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program of _EARLY."""
+    folder = tmp_path_factory.mktemp("early")
+    write_header(NETWORKS["lite"], "net.safetensors", folder / "lite_eval.h")
+    (folder / "early.cpp").write_text(_EARLY)
+    subprocess.run([*COMPILER, "-std=c++17", *library.split(), "early.cpp", "-o", "early"], cwd=folder, check=True)
+    return folder / "early"
+
+
 @pytest.mark.skipif(not COMPILER, reason="no C++ compiler")
 @pytest.mark.parametrize(
     ("words", "asked"),
     [([], "top_ != nullptr"), (["move"], "top_ != nullptr"), (["set", "up"], "network_.is_loaded()")],
 )
-def test_a_debug_build_asks_for_load_and_set_up_first(
-    words: list[str], asked: str, library: str, tmp_path: Path
-) -> None:
-    write_header(NETWORKS["lite"], "net.safetensors", tmp_path / "lite_eval.h")
-    (tmp_path / "early.cpp").write_text(_EARLY)
-    command = [*COMPILER, "-std=c++17", *library.split(), "early.cpp", "-o", "early"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    done = subprocess.run([tmp_path / "early", *words], capture_output=True, text=True)
+def test_a_debug_build_asks_for_load_and_set_up_first(words: list[str], asked: str, early: Path) -> None:
+    done = subprocess.run([early, *words], capture_output=True, text=True)
     assert f"Assertion `{asked}' failed" in done.stderr
 
 

@@ -18,6 +18,8 @@ from lite.networks.value_network import ValueNetwork, listed_inputs
 from lite.training.checkpoint import save_model
 from liteshogi.commands.export import Command as Export
 
+pytestmark = pytest.mark.usefixtures("one_torchlib")
+
 SAMPLE = Path(__file__).parents[2] / "experiments" / "sample" / "valid_sample.hcpe3"
 
 

@@ -224,7 +224,7 @@ def test_games_are_read_back_as_records(player):
     duel = Duel(player, ending=Ending(max_moves=60))
     game = duel.play("startpos", seed=3)
     refused = Refusals()
-    raw = np.frombuffer(game.hcpe3(), np.uint8)
+    raw = np.frombuffer(game.hcpe3(), np.uint8).copy()
     found = decode_games(raw, 1, np.empty(len(game.moves), labelled_dtype), "game", refused)
     assert not refused.refused
     assert found.positions["score"].tolist() == game.scores.tolist()
@@ -236,7 +236,7 @@ def test_a_search_that_was_cut_before_it_found_anything_has_no_score():
     game = Duel(Player(material_network(), nodes=1)).play(OUTRUN)
     assert np.flatnonzero(game.scores == UNSCORED).tolist() == [0]
     game.scores[3] = 0
-    raw = np.frombuffer(game.hcpe3(), np.uint8)
+    raw = np.frombuffer(game.hcpe3(), np.uint8).copy()
     found = decode_games(raw, 1, np.empty(len(game.moves), labelled_dtype), "game", Refusals()).positions
     assert found["scored"].tolist() == [False] + (len(game.moves) - 1) * [True]
     assert found["score"].tolist() == [0, *game.scores[1:3].tolist(), 1, *game.scores[4:].tolist()]

@@ -80,7 +80,7 @@ def several_jobs():
     """Even these few games are some jobs, between which a stage can be cut. Few positions show what folding costs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expansion, "NODES_A_JOB", 4_000)
-        patch.setattr(generation, "FOLDED_POSITIONS", 2_000)
+        patch.setattr(generation, "FOLDED_POSITIONS", 500)
         yield
 
 

@@ -37,7 +37,7 @@ def test_a_match_is_counted_and_goes_on(onnx_file: Path, tmp_path: Path) -> None
         assert getattr(more, name) == getattr(whole, name)
     assert more.games == more.wins + more.draws + more.losses == 8
     assert "net.onnx (8 nodes)" in more.first
-    raw = np.frombuffer((tmp_path / "b" / "shard_00000.hcpe3").read_bytes(), np.uint8)
+    raw = np.fromfile(tmp_path / "b" / "shard_00000.hcpe3", np.uint8)
     refusals = Refusals()
     found = decode_games(raw, 8, np.empty(2000, labelled_dtype), "b", refusals, read_visits=True)
     assert not refusals.refused

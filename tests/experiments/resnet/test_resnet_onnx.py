@@ -17,6 +17,8 @@ from export.positions import random_sample
 from search.puct.onnx_network import OnnxNetwork
 from search.puct.planes import make_planes
 
+pytestmark = pytest.mark.usefixtures("one_torchlib")
+
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[PolicyValueNetwork, Path]:

@@ -195,7 +195,7 @@ def test_plies_are_counted_from_the_start_of_the_game_as_far_as_they_can_be_kept
     late["move_number"] = 65535
     np.concatenate([psv(), late]).tofile(tmp_path / "a.psv")
     assert read_all([tmp_path / "a.psv"]).ply.tolist() == [-1, 32767]
-    raw = np.frombuffer(game(["7g7f", "3c3d", "2g2f"]), np.uint8)
+    raw = np.frombuffer(game(["7g7f", "3c3d", "2g2f"]), np.uint8).copy()
     for first, plies in ((0, [0, 1, 2]), (40, [40, 41, 42]), (32766, [32766, 32767, 32767])):
         out = np.empty(3, labelled_dtype)
         found = decode_games(raw, 1, out, "a game", Refusals(), first_plies=np.array([first]))

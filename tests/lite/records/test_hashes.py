@@ -14,7 +14,7 @@ from search.rules.shogi import EMPTY
 
 def hashed(*games: bytes) -> list[int]:
     starts = np.cumsum([0, *map(len, games[:-1])])
-    return game_hashes(np.frombuffer(b"".join(games), np.uint8), starts).tolist()
+    return game_hashes(np.frombuffer(b"".join(games), np.uint8).copy(), starts).tolist()
 
 
 def test_positions_are_told_apart_by_board_hands_and_turn_alone(sample_games: Path) -> None:

@@ -108,7 +108,7 @@ def test_bytes_that_change_unseen_stay_inside_their_arrays(form: str, record_fil
 
 
 def test_games_that_do_not_fit_are_truncated(sample_bytes: list[bytes]) -> None:
-    raw = np.frombuffer(b"".join(sample_bytes[:3]), np.uint8)
+    raw = np.frombuffer(b"".join(sample_bytes[:3]), np.uint8).copy()
     short = decode_games(raw[:-1], 3, np.empty(1000, labelled_dtype), "a", Refusals())
     assert [bool(error) for error in short.errors] == [False, False, True]
     found = Refusals()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from search.alphabeta.deepening import GROWTH, GROWTH_NODES, cut_found_better, deepen
-from search.alphabeta.search import search_node
+from search.alphabeta.root import search_root
 from search.alphabeta.single_search import begin_search, best_found
-from search.alphabeta.thread import NO_CONTINUATION, SearchThread
+from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.alphabeta.vote import best_move
 from search.evaluation.material import material_network
@@ -46,12 +46,12 @@ def test_beyond_them_other_nodes_are_searched():
     for until in (0, 1 << 40):
         thread = SearchThread(material_network(), TranspositionTable(1))
         set_sfen(thread.position, MIDDLE)
+        begin_search(thread.position, thread.record, np.int64(0))
         record, sums = thread.record, thread.accumulators
-        record["grow_until"], record["root_window"], record["continuation"][0] = until, 1, NO_CONTINUATION
+        record["grow_until"] = until
         for depth in range(1, 8):
             window = (np.int64(-INFINITE), np.int64(INFINITE))
-            given = (np.int64(1), np.int64(depth), *window, np.int64(0))  # as the root asks of its first move
-            search_node(thread.position, record, sums.record, sums.network, *given)
+            search_root(thread.position, record, sums.record, sums.network, np.int64(depth), *window)
         nodes.append(int(record["nodes"]))
     assert nodes[0] != nodes[1]
 
