@@ -1,4 +1,4 @@
-"""Measure the CPU seconds of compiling each function of the engine, for the estimates of `search.compiling.progress`.
+"""Measure the CPU seconds of compiling each function, for the estimates of `search.compiling.progress`.
 
 Run it as `python -m release.compile_times` after large changes of compiled code; it takes minutes. It rewrites
 `search/compiling/compile_times.json`.
@@ -10,6 +10,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Collection
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from search.compiling.progress import TABLE
@@ -21,20 +23,70 @@ _CALLS = {
     "puct": "from search.warmup import compile_puct; compile_puct()",
 }
 """The parts of a first start: the search, what a second process compiles beside it, and the PUCT player."""
+_AFTER = {
+    "positions": """
+import cshogi, numpy as np
+from search.rules.huffman import decode, encode
+code = np.zeros(1, cshogi.HuffmanCodedPos)
+cshogi.Board().to_hcp(code)
+encode(*decode(code.tobytes()))
+""",
+    "records": """
+from experiments.nets.sweep import SAMPLES
+from lite.records.reader import Reader
+next(iter(Reader(SAMPLES[1], 256)))
+""",
+    "games": """
+from experiments.matches.counted_match import CountedMatch, play_counted_match
+play_counted_match(CountedMatch(first="default", second="default", nodes=50, games=2, parallel=1, output="games"))
+""",
+    "training": """
+from pathlib import Path
+from experiments.nets.sweep import SAMPLES
+from lite.networks.build import CONFIGS
+from lite.training.options import ValueTraining
+from lite.training.train import train_value
+train_value(ValueTraining(SAMPLES[1], Path("run"), network=CONFIGS["dense"](), max_steps=2))
+""",
+}
+"""What other verbs compile after the first start, each after those before it."""
 _REPORT = "import json; from search.compiling.progress import PROGRESS; print(json.dumps(PROGRESS.seconds))"
 
 
 def measure() -> dict[str, dict[str, float]]:
-    """Compile each part with an empty cache; return CPU seconds by part and function."""
+    """Compile each part; return CPU seconds by part and function."""
     found: dict[str, dict[str, float]] = {}
     for part, call in _CALLS.items():
         with TemporaryDirectory() as cache:
-            environment = {**os.environ, "LITESHOGI_CACHE": cache}
-            code = f"{call}; {_REPORT}"
-            done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, stdout=subprocess.PIPE)
-        found[part] = {name: round(seconds, 3) for name, seconds in json.loads(done.stdout).items()}
+            found[part] = compiled_by(call, cache)
     found["beside"] = {name: seconds for name, seconds in found["beside"].items() if name not in found["search"]}
-    return {part: dict(sorted(times.items())) for part, times in found.items()}
+    with TemporaryDirectory() as cache:
+        compiled_by(_CALLS["beside"], cache)
+        return found | measure_others(cache, {*found["search"], *found["beside"]})
+
+
+def measure_others(cache: str, engine: Collection[str]) -> dict[str, dict[str, float]]:
+    """Compile what other verbs need, beside the functions of the engine, which is compiled in this cache."""
+    known, found = set(engine), dict[str, dict[str, float]]()
+    for part, call in _AFTER.items():
+        found[part] = {name: seconds for name, seconds in compiled_by(call, cache).items() if name not in known}
+        known |= found[part].keys()
+    return found
+
+
+def compiled_by(call: str, cache: str) -> dict[str, float]:
+    """Return the CPU seconds by function that a call compiles in an own process with this cache."""
+    environment = {"PYTHONPATH": str(Path(__file__).parents[1]), **os.environ, "LITESHOGI_CACHE": cache}
+    with TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-c", f"{call}\n{_REPORT}"],
+            env=environment,
+            cwd=folder,
+            check=True,
+            stdout=subprocess.PIPE,
+        )
+    times = json.loads(done.stdout.splitlines()[-1])
+    return {name: round(seconds, 3) for name, seconds in sorted(times.items())}
 
 
 if __name__ == "__main__":

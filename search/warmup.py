@@ -40,6 +40,7 @@ def compile_beside() -> None:
     from search.mate.solver import MateSolver
 
     evaluate_sfens(material_network(), ["startpos"])
+    _check_a_line()
     _grow_a_table()
     _find_mates()
     MateSolver(1).solve(_MATE_PROBLEM)
@@ -58,6 +59,17 @@ def _end_with_input() -> None:
     if stream is not None:
         stream.read()
     os._exit(1)
+
+
+def _check_a_line() -> None:
+    """Compile the check of the line of a search that a limit has ended, called as the engine calls it."""
+    from search.alphabeta.deepening import legal_length
+    from search.alphabeta.thread import SearchThread
+    from search.alphabeta.transposition import TranspositionTable
+
+    thread = SearchThread(material_network(), TranspositionTable(1))
+    line = thread.record["pv"][0][:1]
+    legal_length(thread.position, line, np.int64(len(line)))
 
 
 def _grow_a_table() -> None:

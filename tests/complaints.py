@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-NOTICES = ("compiles the same code; waiting for it", "compiling for this CPU")
+NOTICES = ("compiles the same code; waiting for it", "for this CPU, only once")
 
 
 def complaints(errors: str | bytes) -> list[str]:

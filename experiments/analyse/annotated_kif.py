@@ -30,6 +30,8 @@ LONGEST_LINE = 12
 """Largest number of moves written of a line."""
 MARKS = ((0.5, "大悪手"), (0.2, "悪手"), (0.1, "疑問手"), (0.05, "緩手"))
 """Least win rate that a move gives away, and ShogiHome's name for such a move; the worst first."""
+SMALLEST_MARK = MARKS[-1][0]
+"""Least win rate that a marked move gives away."""
 DECLARATION = "入玉宣言"
 """Japanese name of the move that declares a win."""
 ENGINE = "LiteShogi"
@@ -69,6 +71,9 @@ class Judgement:
     tsume_plies: int | None = None
     """Length of the side to move's mate by checks as tsume shogi counts it, without futile interpositions; None if the
     search found no mate, or the length is not known."""
+    checked_loss: float | None = None
+    """Win rate that the move before the position gave away by further, equal searches of it and of the best move, 0 to
+    1; None if there were none."""
 
 
 def mark_of(loss: float) -> str:

@@ -25,12 +25,13 @@ MARKS_IN_ENGLISH = {"大悪手": "blunder", "悪手": "mistake", "疑問手": "d
 """The names of bad moves in the figures, by those in a KIF."""
 Side = Literal["black", "white"]
 SIDES: tuple[Side, Side] = ("black", "white")
-Comparison = Literal["best", "lines", "next", "bound"]
+Comparison = Literal["best", "lines", "next", "bound", "checked"]
 """Source of a move's loss.
 
 best: the move was the search's best. lines: the search before the move has a line for it. next: the search of the
 position after the move, which is at least as deep. bound: the search before the move is deeper and has no line for the
-move, which is therefore at most as good as its last line."""
+move, which is therefore at most as good as its last line. checked: further, equal searches of the positions after the
+move and after the best move."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ def figures(game: Game, judgements: Sequence[Judgement]) -> GameFigures:
             continue
         after = judgements[ply]
         found = position_figures(after)
-        loss, compared = _loss(judgements[ply - 1], after, usi, 1 if side == "black" else -1)
+        loss, compared = loss_of(judgements[ply - 1], after, usi, 1 if side == "black" else -1)
         rows.append(
             MoveFigures(
                 ply,
@@ -191,13 +192,15 @@ def figures(game: Game, judgements: Sequence[Judgement]) -> GameFigures:
     )
 
 
-def _loss(before: Judgement, after: Judgement, move: str, sign: int) -> tuple[float, Comparison]:
+def loss_of(before: Judgement, after: Judgement, move: str, sign: int) -> tuple[float, Comparison]:
     """Return the win rate that a move gave away, and the source of that figure.
 
     before, after: the searches of the positions before and after the move. sign: 1 if black moves, -1 if white does.
     Scores of one search are compared wherever it has a line for the move: two searches of different positions disagree
     even about the move that both prefer.
     """
+    if after.checked_loss is not None:
+        return after.checked_loss, "checked"
     if before.line[:1] == (move,):
         return 0.0, "best"
     for line in before.others:

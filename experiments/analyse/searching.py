@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 
-from experiments.analyse.annotated_kif import Judgement, names_of_moves
+from experiments.analyse.annotated_kif import SMALLEST_MARK, Judgement, names_of_moves
 from experiments.analyse.as_text import MOVE_COLUMNS, score_text
+from experiments.analyse.figures import loss_of
 from experiments.language.english import ENGLISH
 from experiments.language.words import Words
 from lite.notation.columns import in_columns
@@ -23,6 +25,8 @@ from search.score import MATE, is_mate
 
 TSUME_MB, TSUME_MS = 16, 1000
 """Memory and time of the mate solver for the length of a mate that the search has found."""
+CHECK_NODES = 20_000
+"""Least nodes of each search that checks a bad move: shorter ones disagree by a mark about moves that lose nothing."""
 POLL_SECONDS = 0.2
 """Seconds between checks for an interrupt."""
 _SCORE_COLUMNS = 11
@@ -38,9 +42,11 @@ def judge(
 ) -> list[Judgement]:
     """Search the first position of a game and the position after each move; return fewer if `interrupted`.
 
-    Each position gets the same time or nodes, and as many lines as the engine's `multipv`. Only the fourth occurrence
-    of a position ends a game: then the rule gives the last position's judgement. words: the language of the progress
-    on standard error.
+    Each position gets the same time or nodes, and as many lines as the engine's `multipv`. A move that these searches
+    would mark as bad is searched again beside the best move, each for the same time, or nodes but at least
+    `CHECK_NODES`: scores of two different positions are too noisy for a mark. Only the fourth occurrence of a position
+    ends a game: then the rule gives the last position's judgement. words: the language of the progress on standard
+    error.
     """
     moves, names = [move_to_usi(move) for move in game.moves.tolist()], names_of_moves(game)
     done: list[Judgement] = []
@@ -52,24 +58,52 @@ def judge(
         played = (game.start_sfen, moves[:ply])
         return engine.analyse(*played, nodes=nodes, time_ms=milliseconds, multipv=engine.multipv, analysis=True)
 
+    def search_after(ply: int, move: str) -> list[Analysis]:
+        """Search the position after a move instead of the game's, to check it."""
+        played, limit = [*moves[: ply - 1], move], nodes and max(nodes, CHECK_NODES)
+        if (repeated := _repeated(game.start_sfen, played)) is not None:
+            return [repeated]
+        return engine.analyse(game.start_sfen, played, nodes=limit, time_ms=milliseconds, multipv=1, analysis=True)
+
     # Compiled code receives no signal: it runs in a thread of its own while this one checks for an interrupt.
     with ThreadPoolExecutor(1) as worker:
-        for ply in range(len(moves) + 1):
-            searching = worker.submit(search, ply)
+
+        def found_by(search: Callable[..., list[Analysis]], *about: int | str) -> list[Analysis] | None:
+            """Return the lines of a search; None if it was interrupted."""
+            searching = worker.submit(search, *about)
             while wait([searching], POLL_SECONDS).not_done and not interrupted():
                 pass
             if interrupted():
                 engine.stop()
-                return done
+                return None
+            return searching.result()
+
+        for ply in range(len(moves) + 1):
             black = (ply % 2 == 0) == black_first
-            best, *others = (_judgement(found, black) for found in searching.result())
+            if (lines := found_by(search, ply)) is None:
+                return done
+            best, *others = (_judgement(found, black) for found in lines)
             sfen = f"{game.start_sfen} moves {' '.join(moves[:ply])}" if ply else game.start_sfen
-            plies = tsume_plies(best, black, sfen)
-            done.append(Judgement(best.score, best.win_rate, best.depth, best.nodes, best.line, tuple(others), plies))
+            made = replace(best, others=tuple(others), tsume_plies=tsume_plies(best, black, sfen))
+            if ply and _needs_check(done[-1], made, moves[ply - 1], -1 if black else 1):
+                rates = []
+                for move in (done[-1].line[0], moves[ply - 1]):
+                    if (lines := found_by(search_after, ply, move)) is None:
+                        return done
+                    rates.append(1 - lines[0].win_rate)  # of the side that moved
+                made = replace(made, checked_loss=max(0.0, rates[0] - rates[1]))
+            done.append(made)
             _show_progress(ply, len(moves), names[ply - 1] if ply else "", done[-1], words)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     return done
+
+
+def _needs_check(before: Judgement, after: Judgement, move: str, sign: int) -> bool:
+    """Return whether a move would be marked as bad by searches that may be wrong; `sign` as for `loss_of`."""
+    is_proven = is_mate(before.score) and is_mate(after.score)
+    has_best = bool(before.line) and before.line[0] != DECLARE
+    return has_best and not is_proven and loss_of(before, after, move, sign)[0] >= SMALLEST_MARK
 
 
 def tsume_plies(found: Judgement, black: bool, sfen: str) -> int | None:

@@ -17,6 +17,7 @@ from typing import Any
 from experiments.arena.arena_games import ArenaGame, read_arena_games, read_failure, read_mishaps, seat_names
 from experiments.arena.process import ARENA, GAMES, LOG, check_arena, run_arena, write_inputs
 from experiments.games.openings import read_openings
+from experiments.jobs.produce import report_complete
 from experiments.jobs.progress import Progress
 from experiments.usi_client.engines import OURS, Engine, ask_engine, engine_command
 from lite.amounts import amount
@@ -130,6 +131,8 @@ def play_engines(
         if openings:
             write_atomically(arena / OPENINGS, "\n".join([*openings, ""]).encode())
         record = _Record(run, arena, total, next(iter(names)))
+        if (measured := record.measure())[0] >= total:
+            report_complete(rules.output, measured[1], "another seed in another folder plays other games")
         with Progress(total, record.measure) as progress:
 
             def watch() -> None:

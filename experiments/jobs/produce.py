@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -101,13 +102,15 @@ def produce(
     referee: Referee | None = None,
     total: int | None = None,
     keep: Callable[[Line], None] | None = None,
+    others: str = "",
 ) -> Production:
     """Do the jobs whose products are not in the folder yet, and land their records in shards.
 
     goal: (`jobs`, `bytes` or one of the products' counts, amount) at which the work ends; products that are whole by
     then still land; `jobs` may be endless. finish: changes each product before it lands. referee: may end the work by
     the counts of the jobs, and measures progress. total: number of jobs, where it is known; where it is not, a goal
-    that jobs no longer come nearer to is given up. keep: takes the products' `answers`.
+    that jobs no longer come nearer to is given up. keep: takes the products' `answers`. others: how to get other
+    products, for the notice that the folder was complete before the call.
 
     Raises OSError, ValueError (also for a goal that is given up) or JobError, and KeyboardInterrupt at Ctrl-C, SIGTERM
     or SIGHUP: jobs that have landed stay, and the same call resumes.
@@ -122,8 +125,14 @@ def produce(
             finish.recall()
         if referee is not None:
             _recall(referee, shards)
-        drawn = _Drawn(job for job in jobs if job[0] not in shards.done)
         wanted, measure = (referee.total, referee.measure) if referee else (goal[1] if goal else total, work.measure)
+        waiting: Iterator[tuple[int, Any]] = (job for job in jobs if job[0] not in shards.done)
+        if shards.done:
+            first = [] if work.ended() else [*islice(waiting, 1)]
+            if not first:
+                report_complete(place.folder, measure()[1], others)
+            waiting = chain(first, waiting)
+        drawn = _Drawn(waiting)
         progress = Progress(wanted, measure)
 
         def stop() -> bool:
@@ -191,6 +200,14 @@ def gather(
         if interrupted() and done() < total:
             raise KeyboardInterrupt
     return [found[number] for number in sorted(found)]
+
+
+def report_complete(folder: Path, measured: str, others: str = "") -> None:
+    """Say that a folder was complete before the call, whose results are therefore those of an earlier one.
+
+    measured: text of the progress line. others: how to get other results."""
+    remedy = f"; {others}" if others else ""
+    print(shown(f"{folder}: complete ({measured}), so nothing is added{remedy}"), file=sys.stderr)
 
 
 @contextmanager

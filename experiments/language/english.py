@@ -41,6 +41,7 @@ ENGLISH = Words(
         "lines": "by the lines of one search",
         "next": "by the search after the move",
         "bound": "at least: worse than every line of the deeper search before the move",
+        "checked": "by further, equal searches of both moves",
     },
     searched_ms="{engine}, {network}, {limit} ms per position",
     searched_nodes="{engine}, {network}, {limit} nodes per position",

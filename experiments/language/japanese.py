@@ -41,6 +41,7 @@ JAPANESE = Words(
         "lines": "同じ探索の候補手どうしの比較",
         "next": "指した後の局面の探索との比較",
         "bound": "これ以上の損失。指す前のより深い探索のどの候補手よりも悪い",
+        "checked": "この手と最善手を同じだけ探索し直した比較",
     },
     searched_ms="{engine}（{network}）、1局面 {limit} ミリ秒",
     searched_nodes="{engine}（{network}）、1局面 {limit} ノード",

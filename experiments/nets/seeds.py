@@ -61,10 +61,10 @@ def _of_draw(name: str) -> Callable[[NetResult], float | None]:
 
 
 FIGURES = (
-    Figure("policy accuracy", lambda net: net.tested.policy_accuracy, True),
     Figure("policy loss", lambda net: net.tested.policy_loss),
-    Figure("value accuracy", lambda net: net.tested.report.accuracy, True),
+    Figure("policy accuracy", lambda net: net.tested.policy_accuracy, True),
     Figure("value loss", lambda net: net.tested.report.log_loss),
+    Figure("value accuracy", lambda net: net.tested.report.accuracy, True),
     Figure("Brier score", lambda net: net.tested.report.brier),
     Figure("calibration error", lambda net: net.tested.report.calibration_error),
     Figure("d1-RMSE", lambda net: net.tested.d1_rmse),

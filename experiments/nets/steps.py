@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TypeVar
@@ -30,6 +31,7 @@ from lite.training.train import ValueTask
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.score import CP_PER_LOGIT
+from search.system.files import write_atomically
 
 Part = TypeVar("Part")
 PLANES = "planes"
@@ -131,13 +133,15 @@ class TrainStep:
 
     training: Training
     """Its `output` is the run's folder."""
+    progress: Path | None = None
+    """File in which the training reports its steps and the time left."""
 
     def run(self) -> Trained:
         begun = time.monotonic()
         folder = RunFolder(self.training.output)
         resumed = folder.state.exists()
         run = begin(replace(self.training, resume=resumed, overwrite=not resumed))
-        outcome = run.train()
+        outcome = run.train(self._report if self.progress else None)
         log = read_log(folder.path)
         return Trained(
             outcome.steps,
@@ -149,6 +153,11 @@ class TrainStep:
             seconds=round(time.monotonic() - begun, 1),
             cpu_seconds=round(time.process_time(), 1),
         )
+
+    def _report(self, text: str) -> None:
+        assert self.progress is not None
+        with suppress(OSError):  # on a full disk the training itself says so
+            write_atomically(self.progress, text.encode())
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -27,7 +27,7 @@ from experiments.nets.results import KINDS, Failed, File, Measured, NetResult, R
 from experiments.nets.sampler import Sampler
 from experiments.nets.summary import fill_page, summary
 from experiments.nets.timing import StepsRun, alone, machine_cores
-from experiments.nets.work import POINTS, STAGE, Place, PointTask, place_of, refuse_other_options, result_of
+from experiments.nets.work import POINTS, PROGRESS, STAGE, Place, PointTask, place_of, refuse_other_options, result_of
 from lite.amounts import amount
 from lite.datasets.description import describe_data
 from lite.datasets.provenance import digest_of, sha256_of
@@ -320,11 +320,15 @@ class _Run:
         return {name: known[name] for name in point.options.get("data", ()) if name in known}
 
     def _stage(self, point: Point) -> str:
-        path = self.place.point(point) / STAGE
+        folder = self.place.point(point)
         try:
-            return f"{path.read_text(encoding='utf-8')} for {clock(time.time() - path.stat().st_mtime)}"
+            stage, begun = (folder / STAGE).read_text(encoding="utf-8"), (folder / STAGE).stat().st_mtime
         except OSError:
             return "waits"
+        words = f"{stage} for {clock(time.time() - begun)}"
+        with suppress(OSError):
+            words += f" ({(folder / PROGRESS).read_text(encoding='utf-8')})"
+        return words
 
     def _workers(self) -> int:
         if self.sweep.workers is not None:

@@ -36,6 +36,8 @@ POINTS = "points"
 """Folder of the points in that of the plan."""
 STAGE = "stage"
 """File in a point's folder that names the step under way."""
+PROGRESS = "progress"
+"""File in a point's folder with the steps taken and the time left while it is trained."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ class PointWorker:
         folded: Folded | None = None
         if not point.net:
             training = place.training(point, self._measures.valid)
-            trained = self._once(folder, "training", Trained, lambda: self._train(training))
+            trained = self._once(folder, "training", Trained, lambda: self._train(training, folder / PROGRESS))
             fold = FoldStep(run, Path(net), valid)
             folded = self._once(folder, "fold", Folded, lambda: self._working.run(fold))
             (run / "state.safetensors").unlink(missing_ok=True)  # several times as large as the network
@@ -185,10 +187,14 @@ class PointWorker:
             timed=timed,
         )
 
-    def _train(self, training: Training) -> Trained:
+    def _train(self, training: Training, progress: Path) -> Trained:
         with self._working.alone_in(training.output):
             pass  # a training that a killed run has left at work has ended, and its state is saved
-        return self._working.run(TrainStep(training))
+        progress.unlink(missing_ok=True)
+        try:
+            return self._working.run(TrainStep(training, progress))
+        finally:
+            progress.unlink(missing_ok=True)
 
     def _test_step(self, network_path: str, valid: tuple[Path, ...]) -> MeasureStep:
         measures, of = self._measures, self._place.of

@@ -17,12 +17,12 @@ from lite.training.run_plan import verb_of
 VERBS = tuple(verb_of(kind) for kind in (*CONFIGS, RESNET))
 MOST_POINTS = 300
 """Points of a curve; more are thinned out evenly."""
-FIGURES = {"accuracy": ".2%", "log_loss": ".4f", "brier": ".4f", "calibration_error": ".4f"}
+FIGURES = {"log_loss": ".4f", "accuracy": ".2%", "brier": ".4f", "calibration_error": ".4f"}
 HEAD = (
     "run",
-    "accuracy",
-    "held-out loss",
     "log loss",
+    "held-out loss",
+    "accuracy",
     "Brier score",
     "calibration error",
     "held-out games",
@@ -62,8 +62,8 @@ def training_section(runs: Sequence[Run]) -> Section:
         figures = [""] * (1 + len(FIGURES))
         if tested:
             loss = _cell(tested[-1].loss, ".4f")
-            accuracy, *others = (_cell(getattr(tested[-1].report, name), form) for name, form in FIGURES.items())
-            figures = [accuracy, loss, *others]
+            log_loss, *others = (_cell(getattr(tested[-1].report, name), form) for name, form in FIGURES.items())
+            figures = [log_loss, loss, *others]
             for one in tested[-1].report.calibration:
                 shown = {"predicted": one.predicted, "actual": one.actual, "positions": one.positions}
                 own.calibration.append({"run": run.name, **shown})

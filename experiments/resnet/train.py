@@ -232,10 +232,10 @@ class ResnetTask(Task):
             ("policy", heads.policy_accuracy, heads.policy_loss),
             ("value", report.accuracy, report.log_loss),
         ):
-            if accuracy is not None:
-                words.append(f"{head} accuracy {100 * accuracy:.2f} %")
             if loss is not None:
                 words.append(f"{head} loss {loss:.4f}")
+            if accuracy is not None:
+                words.append(f"{head} accuracy {100 * accuracy:.2f} %")
         return "  ".join(words)
 
     def load_network(self, path: Path) -> PolicyValueNetwork:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 
 TERMINAL_SECONDS = 0.5
 PLAIN_SECONDS = 30.0
+WATCH_SECONDS = 1.0
+"""Least time between two reports to another process."""
 
 
 class Progress:
     """Shows loss, positions per second and time left: redrawn on a terminal, elsewhere a line every 30 seconds."""
 
-    def __init__(self, steps: int, silent: bool = False) -> None:
-        """`steps` of the whole run."""
-        self._silent = silent
+    def __init__(self, steps: int, silent: bool = False, watch: Callable[[str], None] | None = None) -> None:
+        """`steps` of the whole run. `watch` takes the steps taken and the time left about once a second."""
+        self._silent, self._watch = silent, watch
         self._steps = steps
         self._first: tuple[float, int] | None = None
         """Seconds and number of the first step of this call. It also compiles, so its time says nothing of others."""
-        self._begun = self._shown = time.monotonic()
+        self._begun = self._shown = self._watched = time.monotonic()
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
     def positions_per_second(self, trained: int) -> float:
@@ -37,12 +40,14 @@ class Progress:
         """
         now, seconds = time.monotonic(), self.seconds()
         begun, first = self._first = self._first or (seconds, step)
+        left = f"{clock((self._steps - step) * (seconds - begun) / (step - first))} left" if step > first else ""
+        if self._watch is not None and now - self._watched >= WATCH_SECONDS:
+            self._watched = now
+            self._watch(", ".join(filter(None, (f"{step:,} of {self._steps:,} steps", left))))
         if now - self._shown < (TERMINAL_SECONDS if self._terminal else PLAIN_SECONDS):
             return
         self._shown = now
-        speed = self.positions_per_second(trained)
-        left = f"  {clock((self._steps - step) * (seconds - begun) / (step - first))} left" if step > first else ""
-        line = f"{text}  {speed:,.0f} positions/s{left}"
+        line = "  ".join(filter(None, (text, f"{self.positions_per_second(trained):,.0f} positions/s", left)))
         self._print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n")
 
     def say(self, line: str) -> None:

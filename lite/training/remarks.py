@@ -76,8 +76,8 @@ def introduction(run: Facts) -> Iterator[str]:
         yield f"starts from {options.init_from}, sha256 {run.init_from.sha256[:16]}"
     if options.valid:
         yield (
-            "valid loss compares with the targets that the run ends with and chooses best.safetensors; accuracy and "
-            "log loss compare with the results of the games"
+            "valid loss compares with the targets that the run ends with and chooses best.safetensors; log loss "
+            "and accuracy compare with the results of the games"
         )
     if run.forgotten:
         yield f"{run.folder.best}: {run.forgotten}; the next epoch replaces it"

@@ -92,6 +92,7 @@ class Run:
                 self.task.prepare(self.learner.model, data.reader)
                 data.rewind()
                 self.learner.average.restart(self.learner.model)
+        self._watch: Callable[[str], None] | None = None
         described = describe_sources(options.data)
         self._descriptions = dict(zip(short_names(described), described.values(), strict=True))
 
@@ -105,11 +106,12 @@ class Run:
         """Scale of the scores; the network's own stands in its provenance."""
         return self.learner.targets.cp_per_logit
 
-    def train(self) -> Outcome:
-        """Take the steps that remain.
+    def train(self, watch: Callable[[str], None] | None = None) -> Outcome:
+        """Take the steps that remain. `watch` takes the steps taken and the time left about once a second.
 
         Ctrl-C, SIGTERM or SIGHUP saves the state and raises KeyboardInterrupt. Raises OSError, ValueError.
         """
+        self._watch = watch
         with ExitStack() as stack:
             record = stack.enter_context(self._writer()) if self.workers.first else None
             if record is not None and self.options.overwrite:
@@ -297,7 +299,7 @@ class Run:
         )
 
     def _progress(self) -> Progress:
-        return Progress(self.steps, silent=not self.workers.first)
+        return Progress(self.steps, not self.workers.first, self._watch)
 
     def _not_finite(self, batch: Batch, reason: str) -> OptionError:
         """Return the error of a batch without a finite loss; weights and saved state are as before it."""

@@ -161,10 +161,10 @@ class ValueTask(Task):
     def summary(self, figures: HeldOutFigures) -> str:
         report = figures.report
         words = [f"valid loss {figures.loss:.4f}"]
-        if report.accuracy is not None:
-            words.append(f"accuracy {percent(report.accuracy, report.accuracy_error)}")
         if report.log_loss is not None:
             words.append(f"log loss {report.log_loss:.4f}")
+        if report.accuracy is not None:
+            words.append(f"accuracy {percent(report.accuracy, report.accuracy_error)}")
         if "draw_loss" in figures.parts:
             words.append(f"draw loss {figures.parts['draw_loss']:.4f}")
         if "rounded_loss" in figures.parts:

@@ -1,4 +1,4 @@
-"""`liteshogi test`: accuracy, losses and calibration of a network on held-out games."""
+"""`liteshogi test`: losses, accuracy and calibration of a network on held-out games."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HEADS = ("policy_accuracy", "policy_loss", *RARE_HEADS)
 
 @dataclass(frozen=True)
 class Command:
-    """Measure accuracy, log loss and calibration on held-out games."""
+    """Measure log loss, accuracy and calibration on held-out games."""
 
     net: Net
     """Network of any kind: trained (a file or the folder of its run), folded, ONNX, nn.bin, or the name of a shipped
@@ -102,18 +102,18 @@ def as_text(report: Report, measured: YardstickFigures | None = None) -> str:
     lines += [rare_as_text(name, head) for name, head in heads.items() if head is not None]
     lines += [
         f"positions             {report.positions:,} ({report.draws:,} drawn)",
+        f"log loss              {report.log_loss:.4f}",
         f"accuracy              {_share(report.accuracy)} (without draws{_error(report)})",
         f"accuracy              {_share(report.accuracy_draw_as_win)} (a draw counts as a win)",
         f"accuracy of material  {_share(report.material_accuracy)}",
-        f"log loss              {report.log_loss:.4f}",
         f"Brier score           {report.brier:.4f}",
         f"calibration error     {report.calibration_error:.4f}",
         "predicted  actual  positions",
     ]
     lines += [f"  {one.predicted:7.3f} {one.actual:7.3f} {one.positions:10,}" for one in report.calibration]
-    lines += ["band                     positions  accuracy  log loss"]
+    lines += ["band                     positions  log loss  accuracy"]
     lines += [
-        f"  {band.band:22} {band.positions:9,}  {_share(band.accuracy):>8}  {band.log_loss:8.4f}"
+        f"  {band.band:22} {band.positions:9,}  {band.log_loss:8.4f}  {_share(band.accuracy):>8}"
         for band in report.by_ply + report.by_score
     ]
     return "\n".join(lines)

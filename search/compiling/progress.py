@@ -1,8 +1,9 @@
-"""Progress of a first start: how much of the engine is compiled, and about how long the rest takes.
+"""Progress of compiling: what is compiled, and about how long the rest takes.
 
 `compile_times.json` has the CPU seconds that each function took to compile on one machine (`release/compile_times.py`
-measures them). The seconds left are those of the functions still missing, times the ratio of the time spent here to
-the table's seconds of what was compiled here.
+measures them), by the part that it belongs to: the engine, which `warmup` and the first start compile, or what one of
+the other verbs compiles when it is first used. The seconds left are those of the functions still missing, times the
+ratio of the time spent here to the table's seconds of what was compiled here.
 
 Imports nothing that compiles.
 """
@@ -27,11 +28,25 @@ QUIET_SECONDS = 2.0
 """Compiling that takes no longer is not reported on a terminal, and a pause of this length ends it."""
 PRIOR_SECONDS = 2.0
 """Weight of the assumption that this machine is as fast as the one that was measured."""
+SUBJECTS = {
+    "search": "the engine",
+    "beside": "the engine",
+    "puct": "the PUCT player",
+    "positions": "packed positions",
+    "records": "the reading of records",
+    "games": "games in this process",
+    "training": "training",
+}
+"""Names of the parts for users."""
+ENGINE = ("search", "beside")
+"""Parts of the first start."""
+FURTHER = "further functions"
+"""Name of functions that are in no part, and of functions of a compiled engine that are called in another way."""
 
 
 @functools.cache
 def compile_times() -> dict[str, dict[str, float]]:
-    """CPU seconds by function, of each part of a first start; empty if the table is missing."""
+    """CPU seconds by function, of each part; empty if the table is missing."""
     try:
         found: dict[str, dict[str, float]] = json.loads(TABLE.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -49,6 +64,10 @@ class CompileProgress:
         """CPU seconds of the functions compiled here, without those that they call."""
         self._clock = clock
         self._expected: Mapping[str, float] = {}
+        self._parts: tuple[str, ...] = ()
+        """The parts that were announced."""
+        self._subject = ""
+        """Name of what is being compiled."""
         self._beside = 0.0
         self._depth = 0
         self._stack: list[str] = []
@@ -65,6 +84,7 @@ class CompileProgress:
     def expect(self, *parts: str, beside: tuple[str, ...] = ()) -> None:
         """Announce that parts of `compile_times` are needed, and parts that another process compiles meanwhile."""
         times = compile_times()
+        self._parts = parts
         self._expected = {name: seconds for part in parts for name, seconds in times.get(part, {}).items()}
         self._beside = sum(sum(times.get(part, {}).values()) for part in beside)
 
@@ -85,11 +105,27 @@ class CompileProgress:
         self._note_time()
         if self._begun is None:
             self._begun = self._clock()
-        if not self._expected and name in (search := compile_times().get("search", {})):
-            self._expected = search
+        subject = self._expect_part_of(name)
+        if not self._stack:
+            self._subject = subject
         self._stack.append(name)
         if not self.watched and (self._watch is None or not self._watch.is_alive()):
             self._watch = started(threading.Thread(target=self._report, daemon=True))
+
+    def _expect_part_of(self, name: str) -> str:
+        """Expect the whole part that a missing function belongs to, unless some of it is compiled; return its name."""
+        table = compile_times()
+        possible = (*self._parts, *(part for part in table if part != "puct"))  # PUCT is always announced
+        part = next((part for part in possible if name in table.get(part, {})), None)
+        if part is None:
+            return self._subject if self._expected and self._subject else FURTHER
+        times = table[part]
+        if name in self._expected:
+            return SUBJECTS.get(part, FURTHER)
+        # A compiled function was loaded with all that it calls, which is not noted one by one.
+        is_begun = any(one in self._present for one in times)
+        self._expected = {**self._expected, **({name: times[name]} if is_begun else times)}
+        return FURTHER if is_begun and part in ENGINE else SUBJECTS.get(part, FURTHER)
 
     def end(self, name: str) -> None:
         """The function is compiled."""
@@ -119,6 +155,8 @@ class CompileProgress:
         table, now = self._expected, self._clock()
         present, spent = set(self._present), dict(self._spent)
         missing = sum(seconds for name, seconds in table.items() if name not in present)
+        if not missing and self._stack and self._stack[-1] not in table and not self._beside:
+            return None
         done = [name for name in spent if name in present and name in table]
         wall, seconds = sum(spent[name] for name in done), sum(table[name] for name in done)
         pace = (wall + PRIOR_SECONDS) / (seconds + PRIOR_SECONDS)
@@ -136,8 +174,8 @@ class CompileProgress:
             return None
         left = self.seconds_left()
         if left is None:
-            return f"compiling for this CPU, only once: {self._clock() - self._begun:.0f} s so far"
-        return f"compiling for this CPU, only once: about {left:.0f} s left"
+            return f"compiling {self._subject} for this CPU, only once: {self._clock() - self._begun:.0f} s so far"
+        return f"compiling {self._subject} for this CPU, only once: about {left:.0f} s left"
 
     def _report(self) -> None:
         time.sleep(QUIET_SECONDS)

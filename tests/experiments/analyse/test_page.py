@@ -22,7 +22,8 @@ from experiments.language.japanese import JAPANESE
 from experiments.language.words import Words
 from lite.notation.game import Game
 from lite.notation.games import read_games
-from search.score import MATE
+from search.score import MATE, is_mate
+from tests.experiments.invented_analysis import DATA, find_game, invented
 
 KIF = """棋戦：</script><b>杯
 手合割：香落ち
@@ -187,7 +188,7 @@ document.body.dataset.changed = changed.join(" ");
 </body>"""
 
 
-def browse(page: str, folder: Path) -> str:
+def browse(page: str, folder: Path, *more: str) -> str:
     """Return the page's HTML in a browser that has run its scripts without a message; the first move is shown."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
@@ -195,7 +196,13 @@ def browse(page: str, folder: Path) -> str:
     path = folder / "page.html"
     path.write_text(page, encoding="utf-8")
     flags = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
-    flags += ["--force-prefers-reduced-motion", "--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom"]
+    flags += [
+        "--force-prefers-reduced-motion",
+        "--enable-logging=stderr",
+        "--virtual-time-budget=20000",
+        "--dump-dom",
+        *more,
+    ]
     done = subprocess.run(
         [browser, *flags, path.as_uri() + "#1"],
         capture_output=True,
@@ -206,6 +213,29 @@ def browse(page: str, folder: Path) -> str:
     )
     assert "CONSOLE" not in done.stderr
     return done.stdout
+
+
+@pytest.mark.parametrize("words", [ENGLISH, JAPANESE], ids=["en", "ja"])
+def test_the_lists_fit_a_phone(tmp_path: Path, words: Words) -> None:
+    """Nothing scrolls sideways at 390 px, not even with the longest scores."""
+    one = find_game(DATA / "scored.kifu", 1)
+    found = [
+        replace(judgement, score=MATE - 127 if judgement.score > 0 else 127 - MATE, tsume_plies=113)
+        if is_mate(judgement.score)
+        else judgement
+        for judgement in invented(one, 1, others=2)
+    ]
+    (tmp_path / "game.html").write_text(as_page(one, figures(one, found), found, "by an engine", words), "utf-8")
+    frame = """<iframe src="game.html#1" style="border: 0; width: 390px; height: 900px"></iframe><script>
+    const frame = document.querySelector("iframe");
+    frame.onload = () => setTimeout(() => {
+      const wide = ["html", "main", "#moves", "#mistakes ol", "#said"].filter((part) => {
+        const element = frame.contentDocument.querySelector(part);
+        return element.scrollWidth > element.clientWidth;
+      });
+      document.body.dataset.wide = `wide: ${wide.join(", ")}.`;
+    }, 2000);</script>"""
+    assert 'data-wide="wide: ."' in browse(frame, tmp_path, "--allow-file-access-from-files", "--window-size=800,1000")
 
 
 def test_a_declaration_is_no_mate(tmp_path: Path) -> None:

@@ -115,7 +115,8 @@ def test_what_shogiarena_says_is_kept_in_a_log_and_from_the_terminal(played, cap
     assert play_match(match) == report  # nothing is left to play
     assert read_run(match.output).goal["players"] == [report.first, report.second]
     assert read_run(match.output).state == "done"
-    assert capfd.readouterr() == ("", "")
+    said = "run: complete (4 of 4 games, first engine 2.5 points of 4), so nothing is added; another seed in another "
+    assert capfd.readouterr() == ("", f"{said}folder plays other games\n")
     assert "Traceback" in (match.output / ARENA / LOG).read_text()
 
 

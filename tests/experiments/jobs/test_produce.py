@@ -207,6 +207,20 @@ def test_a_referee_sees_every_job_once_and_ends_the_work(tmp_path):
         assert report.count("positions") == sum(number % 5 for number in referee.seen) == sum(referee.seen.values())
 
 
+def test_a_complete_folder_is_named_before_its_results_are_returned_again(tmp_path, capsys):
+    said = []
+    for jobs in (5, 9, 9):
+        produce(place(tmp_path), RunPlan("toy"), ToyTask(), numbered(range(jobs)), total=jobs, others="ask for more")
+        said.append(capsys.readouterr().err)
+    assert said[:2] == ["", ""]
+    (line,) = said[2].splitlines()
+    assert line.startswith(f"{tmp_path}: complete (9 of 9 jobs, ")
+    assert line.endswith(", so nothing is added; ask for more")
+    referee = Counter(9)
+    produce(place(tmp_path), RunPlan("toy"), ToyTask(), numbered(itertools.count()), referee=referee)
+    assert capsys.readouterr().err == f"{tmp_path}: complete (jobs), so nothing is added\n"
+
+
 def test_a_failed_job_keeps_the_others(tmp_path, capsys):
     with pytest.raises(JobError, match="job 20: IndexError: no board -20"):
         produce(place(tmp_path), RunPlan("toy"), ToyTask(), numbered([*range(20), -20, *range(21, 99)]))

@@ -128,6 +128,12 @@ def test_named_endings_and_errors_of_boards_are_translated(text: str) -> None:
         ("Elo +519 (+432 to +683)", "レート差 +519（+432 から +683）"),
         ("Elo +3 to +9", "レート差 +3 から +9"),
         ("ends of games: mate 3, sennichite 1", "終局: 詰み 3局、千日手 1局"),
+        (
+            "runs/m: complete (4 of 4 games, Elo +9 (+2 to +12)), so nothing is added; more games extend it, "
+            "another seed in another folder plays others",
+            "runs/m: 終わっています（4局中 4局、レート差 +9（+2 から +12））。何も追加しません。"
+            "games を増やすと続きを対局し、seed とフォルダを変えると別の対局をします",
+        ),
         ("a message of another program", "a message of another program"),
     ],
 )

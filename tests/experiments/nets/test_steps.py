@@ -33,11 +33,15 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return learnt, valid
 
 
-def test_a_value_network_is_trained_folded_and_tested(games: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_value_network_is_trained_folded_and_tested(
+    games: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lite.training.progress.WATCH_SECONDS", 0.0)
     learnt, valid = games
     options = {"kind": "dense", "width": 32, "hidden": [8], "batch-size": 256, "epochs": 2, "data": [str(learnt)]}
     training = replace(training_of(options, "here"), output=tmp_path / "run", valid=(valid,))
-    trained = TrainStep(training).run()
+    trained = TrainStep(training, tmp_path / "progress").run()
+    assert (tmp_path / "progress").read_text() == f"{trained.steps} of {trained.steps} steps, 0:00 left"
     assert (trained.epochs, trained.resumed, len(trained.log)) == (2, False, 2)
     assert trained.samples == trained.steps * 256
     net = str(tmp_path / "net.safetensors")

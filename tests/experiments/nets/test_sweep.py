@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 
 from experiments.nets import work
 from experiments.nets.columns import rows_of
-from experiments.nets.plan import Measures
+from experiments.nets.plan import Measures, Point
 from experiments.nets.plan_file import read_plan
 from experiments.nets.results import Failed, NetResult, Results
 from experiments.nets.sampler import Sampler
@@ -55,6 +56,27 @@ def test_measures_can_change_until_something_was_measured(tmp_path: Path, invent
     assert run_sweep(Sweep(written(tmp_path, other), output=out, workers=1)).points == 1
     with pytest.raises(ValueError, match=r"out: its points were measured with .*'z.hcpe'.*, not .*'y.hcpe'"):
         run_sweep(Sweep(written(tmp_path, text), output=out, workers=1))
+
+
+def test_a_point_in_training_shows_its_steps_and_the_time_left(
+    tmp_path: Path, invented: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def train(worker: work.PointWorker, point: Point) -> NetResult:
+        folder = tmp_path / "out" / work.POINTS / f"{point.name}-0"
+        folder.mkdir(parents=True)
+        (folder / work.STAGE).write_text("training")
+        time.sleep(0.5)
+        (folder / work.PROGRESS).write_text("340 of 5,000 steps, 3:21 left")
+        time.sleep(0.5)
+        return net_of(point)
+
+    monkeypatch.setattr(work.PointWorker, "done", train)
+    monkeypatch.setattr("experiments.jobs.progress.PLAIN_SECONDS", 0.0)
+    plan = written(tmp_path, TRAIN + MEASURE + "[[space]]\nwidth = [32]\n")
+    run_sweep(Sweep(plan, output=tmp_path / "out", workers=1))
+    said = capfd.readouterr().err
+    assert re.search(r"0 of 1 point, 0 failed; dense: training for 0:0\d\n", said)
+    assert re.search(r"dense: training for 0:0\d \(340 of 5,000 steps, 3:21 left\)\n", said)
 
 
 @pytest.mark.parametrize("changed", ["v.hcpe3", "y.hcpe", "d.hcpe"])

@@ -34,7 +34,7 @@ def plan(tmp_path: Path) -> Plan:
 
 def test_the_key_figures_follow_the_name() -> None:
     names = [name for name, _ in ALL]
-    assert names[:5] == ["network", "d1-RMSE", "Elo at equal time", "ns per evaluation", "accuracy"]
+    assert names[:6] == ["network", "d1-RMSE", "Elo at equal time", "ns per evaluation", "log loss", "accuracy"]
 
 
 def test_times_stand_beside_halfkp_s_with_their_spread(plan: Plan) -> None:

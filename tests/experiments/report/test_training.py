@@ -27,7 +27,8 @@ def test_runs_on_one_set_of_held_out_games_share_their_charts(tmp_path: Path) ->
     assert [chart.title for chart in section.charts] == ["Accuracy on held-out games", "Calibration"]
     (table,) = section.tables
     assert [dict(zip(table.head, line, strict=True))["held-out games"] for line in table.lines] == ["valid.hcpe3"] * 2
-    assert HEAD[:3] == ("run", "accuracy", "held-out loss")
+    assert HEAD[:4] == ("run", "log loss", "held-out loss", "accuracy")
+    assert table.lines[0][1:5] == ["0.6000", "0.5000", "60.00%", "0.2000"]
 
 
 def test_other_held_out_games_have_charts_of_their_own(tmp_path: Path) -> None:

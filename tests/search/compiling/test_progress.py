@@ -12,10 +12,10 @@ import threading
 import pytest
 
 from search.compiling import progress
-from search.compiling.progress import CompileProgress, compile_times
+from search.compiling.progress import SUBJECTS, CompileProgress, compile_times
 from tests.usi_session import InProcess, Process
 
-TABLE = {"search": {"a": 10.0, "b": 20.0, "c": 70.0}, "beside": {"m": 30.0}}
+TABLE = {"search": {"a": 10.0, "b": 20.0, "c": 70.0}, "beside": {"m": 30.0}, "games": {"g": 6.0, "h": 4.0}}
 
 
 class Clock:
@@ -94,17 +94,43 @@ def test_the_second_process_is_awaited(made, clock):
     assert made.seconds_left() == pytest.approx(20, rel=0.1)
     with made.compiling():
         clock.now += 15
-        assert made.state() == "compiling for this CPU, only once: about 5 s left"
+        assert made.state() == "compiling the engine for this CPU, only once: about 5 s left"
 
 
 def test_functions_of_the_search_are_expected_by_themselves(made, clock):
     with made.compiling():
         made.begin("other")
         clock.now += 7
-        assert made.state() == "compiling for this CPU, only once: 7 s so far"
+        assert made.state() == "compiling further functions for this CPU, only once: 7 s so far"
         made.end("other")
         made.begin("a")
         assert "about 1" in made.state()
+
+
+def test_what_other_verbs_compile_is_named_and_expected(made, clock):
+    made.load("a")  # with all that it calls
+    with made.compiling():
+        made.begin("g")
+        assert made.state() == "compiling games in this process for this CPU, only once: about 10 s left"
+        made.begin("b")  # inside, for other types than the engine's
+        assert made.state() == "compiling games in this process for this CPU, only once: about 30 s left"
+        clock.now += 20
+        made.end("b")
+        clock.now += 6
+        made.end("g")
+        assert made.state() == "compiling games in this process for this CPU, only once: about 4 s left"
+
+
+def test_a_function_of_a_compiled_engine_does_not_announce_the_engine(made, clock):
+    made.load("a")
+    with made.compiling():
+        made.begin("b")
+        assert made.state() == "compiling further functions for this CPU, only once: about 20 s left"
+        clock.now += 20
+        made.end("b")
+        made.begin("unknown")
+        clock.now += 2
+        assert made.state() == "compiling further functions for this CPU, only once: 22 s so far"
 
 
 def test_a_function_that_cannot_be_compiled_leaves_no_trace(made, clock):
@@ -119,10 +145,11 @@ def test_a_function_that_cannot_be_compiled_leaves_no_trace(made, clock):
 
 def test_the_measured_times_name_functions_of_this_engine():
     times = compile_times()
-    assert set(times) == {"search", "beside", "puct"}
+    assert set(times) == set(SUBJECTS)
     assert sum(times["search"].values()) > 20
-    assert not set(times["search"]) & set(times["beside"])
-    names = [name for part in times.values() for name in part]
+    names = [name for part, functions in times.items() if part != "puct" for name in functions]
+    assert len(set(names)) == len(names), "a function is in two parts"
+    names += times["puct"]
     found = 0
     for name in names:
         module, _, function = name.rpartition(".")
@@ -140,7 +167,7 @@ def test_a_missing_table_gives_no_estimate(monkeypatch, tmp_path, clock):
         made.watched = True
         made.expect("search", beside=("beside",))
         compile_one(made, clock, "a", 3)
-        assert made.state() == "compiling for this CPU, only once: 3 s so far"
+        assert made.state() == "compiling further functions for this CPU, only once: 3 s so far"
     finally:
         compile_times.cache_clear()
 
@@ -163,9 +190,9 @@ def test_a_gui_hears_how_long_compiling_takes(monkeypatch, made, clock):
     session.send("isready")
     assert entered.wait(60)
     for _ in range(3):
-        session.until("info string compiling for this CPU, only once: about 100 s left")
+        session.until("info string compiling the engine for this CPU, only once: about 100 s left")
     clock.now += 5
-    session.until("info string compiling for this CPU, only once: about 95 s left")
+    session.until("info string compiling the engine for this CPU, only once: about 95 s left")
     release.set()
     session.until("info string Error! enough")
 
@@ -174,9 +201,9 @@ def test_a_first_start_reports_seconds_left(start_cold):
     """In a real process with an empty cache, as a GUI and as a terminal see it."""
     session = start_cold
     session.send("usi", "isready")
-    lines = session.until("info string compiling for this CPU, only once: about ")
+    lines = session.until("info string compiling the engine for this CPU, only once: about ")
     assert int(re.search(r"about (\d+) s left", lines[-1])[1]) > 5
-    session.until("info string compiling for this CPU, only once: about ")
+    session.until("info string compiling the engine for this CPU, only once: about ")
     session.kill()
 
 
@@ -198,7 +225,8 @@ def test_a_terminal_hears_it_too(tmp_path):
     try:
         for _ in range(2):
             assert re.fullmatch(
-                r"liteshogi: compiling for this CPU, only once: about \d+ s left\n", process.stderr.readline()
+                r"liteshogi: compiling the engine for this CPU, only once: about \d+ s left\n",
+                process.stderr.readline(),
             )
     finally:
         process.kill()
