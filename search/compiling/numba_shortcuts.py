@@ -40,6 +40,12 @@ def take_shortcuts() -> None:
             continue
 
 
+def _replace(owner: Any, name: str, function: Callable[..., Any]) -> None:
+    """Replace a method. Raises AttributeError if the class has none of that name."""
+    getattr(owner, name)
+    setattr(owner, name, function)
+
+
 def _keep_texts_of_records() -> None:
     """Make the text of a record type once. A thread's has 80 fields, and every pass asks for it again."""
     make = types.Record.__repr__
@@ -50,7 +56,7 @@ def _keep_texts_of_records() -> None:
             texts[id(record)] = record, make(record)  # keeps the record: its id is not given to another
         return texts[id(record)][1]
 
-    types.Record.__repr__ = text
+    _replace(types.Record, "__repr__", text)
 
 
 def _look_up_flags() -> None:
@@ -63,7 +69,7 @@ def _look_up_flags() -> None:
             defaults[kind] = {name: option.default for name, option in kind.options.items()}
         return defaults[kind] | flags._values
 
-    targetconfig.TargetConfig.values = values
+    _replace(targetconfig.TargetConfig, "values", values)
 
 
 def _list_variables() -> None:
@@ -88,7 +94,7 @@ def _list_variables() -> None:
                 found += variables(statement, part)
         return found
 
-    ir.Inst._rec_list_vars = variables
+    _replace(ir.Inst, "_rec_list_vars", variables)
 
 
 def _skip_scalars() -> None:
@@ -100,7 +106,7 @@ def _skip_scalars() -> None:
             return None
         return find(rules, args, kws)
 
-    npydecl.NumpyRulesArrayOperator.generic = generic
+    _replace(npydecl.NumpyRulesArrayOperator, "generic", generic)
 
 
 def _end_lock_events() -> None:
