@@ -20,11 +20,12 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from search.compiling.cache_directory import check_owner
 from search.compiling.jit import CACHE_DIRECTORY
 from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import CLIPPED, MAX_LAYERS, PAIRWISE, EvalNetwork, Layer, Shards, require
 from search.evaluation.nnue_file import is_nnue, read_nnue
-from search.evaluation.shared_copy import copy_place, discard, new_copy, note_use
+from search.evaluation.shared_copy import copy_place, discard, mark_used, new_copy
 from search.evaluation.shipped import network_file
 from search.evaluation.stacks import make_stacks
 from search.primitives.memory import CACHE_LINE
@@ -262,12 +263,13 @@ def _read_large(path: Path, fv_scale: int | None, architecture: str | None) -> E
     status = path.stat()
     copy = copy_place(CACHE_DIRECTORY.parent, path, fv_scale, architecture)
     try:
+        check_owner(copy.parent)  # whoever may write there could put another network in the file's place
         net = _load(copy)
-        note_use(copy)
+        mark_used(copy)
         return net
-    except FileNotFoundError:
-        pass
-    except (OSError, ValueError):
+    except OSError:
+        pass  # there is no copy, or none to trust
+    except ValueError:
         discard(copy)
     net = read_nnue(path, fv_scale, architecture)
     with suppress(OSError, ValueError):  # the cache cannot be written, or the disk is full

@@ -60,7 +60,7 @@ def discard(copy: Path) -> None:
         copy.unlink()
 
 
-def note_use(copy: Path) -> None:
+def mark_used(copy: Path) -> None:
     """Mark a copy as the most recently used."""
     with contextlib.suppress(OSError):
         os.utime(copy)

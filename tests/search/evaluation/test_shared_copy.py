@@ -110,8 +110,11 @@ def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path, copies: P
     load_network(path)
     copies.chmod(0o777)
     (copy,) = copies.iterdir()
+    assert not mapped(load_network(path))
+    assert copy.exists()
     copy.unlink()
     assert not mapped(load_network(path))
+    assert not copy.exists()
 
 
 def test_the_oldest_copies_are_deleted(tmp_path: Path, copies: Path) -> None:
