@@ -91,6 +91,8 @@ class CompileProgress:
     @contextlib.contextmanager
     def compiling(self) -> Iterator[None]:
         """Compile something inside, or wait for another process that does."""
+        if self._paused() and not self._beside:
+            self._begun = None
         self._depth += 1
         try:
             yield
@@ -168,9 +170,13 @@ class CompileProgress:
         left = max(missing * pace - since, (missing - weight) * pace)
         return max(left, self._beside * pace - (now - self._begun), 1.0)
 
+    def _paused(self) -> bool:
+        """Return whether nothing has been compiled for a while."""
+        return not self._depth and self._clock() - self._changed > QUIET_SECONDS
+
     def state(self) -> str | None:
         """The state for a user in one line; None if nothing is being compiled."""
-        if self._begun is None or (not self._depth and self._clock() - self._changed > QUIET_SECONDS):
+        if self._begun is None or self._paused():
             return None
         left = self.seconds_left()
         if left is None:

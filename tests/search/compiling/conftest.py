@@ -7,6 +7,7 @@ import os
 import pytest
 
 from search.compiling import cache_directory
+from search.compiling.progress import PROGRESS
 
 NOBODY = 54321
 posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners and modes of POSIX")
@@ -17,11 +18,7 @@ as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, re
 def reported(monkeypatch) -> list[str]:
     """The messages that were sent to the user, without those of progress, which come when some time has passed."""
     messages: list[str] = []
-
-    def hear(message: str) -> None:
-        if not message.startswith("compiling for this CPU"):
-            messages.append(message)
-
-    monkeypatch.setattr(cache_directory, "_listeners", [hear])
+    monkeypatch.setattr(PROGRESS, "watched", True)
+    monkeypatch.setattr(cache_directory, "_listeners", [messages.append])
     monkeypatch.setattr(cache_directory, "_reported", set())
     return messages

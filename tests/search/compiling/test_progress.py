@@ -133,6 +133,15 @@ def test_a_function_of_a_compiled_engine_does_not_announce_the_engine(made, cloc
         assert made.state() == "compiling further functions for this CPU, only once: 22 s so far"
 
 
+def test_the_time_since_earlier_compiling_is_not_counted(made, clock):
+    compile_one(made, clock, "other", 3)
+    clock.now += 600
+    with made.compiling():
+        made.begin("another")
+        clock.now += 4
+        assert made.state() == "compiling further functions for this CPU, only once: 4 s so far"
+
+
 def test_a_function_that_cannot_be_compiled_leaves_no_trace(made, clock):
     with contextlib.suppress(TypeError), made.compiling():
         made.begin("a")
