@@ -6,7 +6,6 @@ page needs no rules of the game.
 
 from __future__ import annotations
 
-import base64
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +17,7 @@ import cshogi
 from experiments.analyse.annotated_kif import LONGEST_LINE, Judgement, japanese, without_analysis
 from experiments.analyse.as_text import best_text, mate_text, result_text, score_text, side_names
 from experiments.analyse.figures import GameFigures, line_figures
-from experiments.drawing.fonts import NOTATION_FONT
+from experiments.drawing.fonts import font_face
 from experiments.drawing.html_page import html_page, json_script
 from experiments.language.catalogue import shown
 from experiments.language.english import ENGLISH
@@ -136,8 +135,6 @@ def _html(title: str, about: str, steps: Sequence[GameStep], words: Words) -> st
     def part(name: str) -> str:
         return (_PARTS / name).read_text(encoding="utf-8")
 
-    font = base64.b64encode(NOTATION_FONT.read_bytes()).decode()
-    face = f'@font-face {{ font-family: "Shogi Notation"; src: url(data:font/ttf;base64,{font}) }}'
     buttons = "".join(
         f'<button id="{name}">{escape(sign)}</button>'
         for name, sign in (("first", "|◀"), ("back", "◀"), ("forward", "▶"), ("last", "▶|"), ("turn", words.flip))
@@ -157,7 +154,7 @@ def _html(title: str, about: str, steps: Sequence[GameStep], words: Words) -> st
 {json_script("game", {"steps": [asdict(step) for step in steps], "words": _page_words(words)})}
 <script>{part("shogiground.min.js")}</script>
 <script type="module">{part("viewer.js")}</script>"""
-    return html_page(title, f"{face}\n{part('viewer.css')}", body, words.code)
+    return html_page(title, f"{font_face()}\n{part('viewer.css')}", body, words.code)
 
 
 def _page_words(words: Words) -> dict[str, str]:

@@ -1,7 +1,8 @@
-"""Fonts for Japanese text and shogi notation in matplotlib's figures."""
+"""Fonts for Japanese text and shogi notation in pages and in matplotlib's figures."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,12 @@ NOTATION_FONT = Path(__file__).with_name("font_files") / "shogi-notation.ttf"
 """File of this package's font."""
 NOTATION = "Shogi Notation"
 """Name of this package's font."""
+
+
+def font_face() -> str:
+    """Return the CSS rule that brings this package's font into a page."""
+    font = base64.b64encode(NOTATION_FONT.read_bytes()).decode()
+    return f'@font-face {{ font-family: "{NOTATION}"; src: url(data:font/ttf;base64,{font}) }}'
 
 
 def japanese_fonts() -> list[str]:

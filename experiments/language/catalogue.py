@@ -4,6 +4,9 @@ A catalogue is a file of gettext (`ja.po`), which maps English messages to those
 values in braces: `{path}: there is no such network`. Unlike in gettext, a message is looked up after its values have
 been put in, so that errors, remarks and progress need no language on their way to the reader. The values are
 translated, too: `g.kif: no moves` is `{place}: {error}` with the message `no moves`.
+
+Labels of pages (titles, columns, axes) are entries with the context `label` (gettext's `msgctxt`): short words such as
+`first`, which would change names in messages.
 """
 
 from __future__ import annotations
@@ -23,6 +26,14 @@ ITEMS = "items"
 """Name of a value that is a list: each of its parts between commas is translated."""
 NUMBERS = ("number", "count", "line", "wins", "draws", "losses")
 """Names of values that are digits, perhaps padded with blanks."""
+KINDS = {
+    **dict.fromkeys(NUMBERS, r" *-?[\d,]+"),
+    **dict.fromkeys(("started", "updated"), r"\d{4}-\d\d-\d\d\S*"),
+    **dict.fromkeys(("lower", "upper"), r"[+-]\d+|\?"),
+}
+"""Patterns of values that are not just any text: digits, times, and ends of intervals."""
+LABEL = "label"
+"""Context of a page's labels."""
 _READERS: list[Words] = []
 
 
@@ -36,32 +47,46 @@ def reading(words: Words) -> Iterator[None]:
         _READERS.pop()
 
 
+def reader() -> Words:
+    """Return the texts of the reader's language; English outside of `reading`."""
+    return _READERS[-1] if _READERS else ENGLISH
+
+
 def shown(message: str) -> str:
-    """Return a message of one or more lines in the reader's language; English outside of `reading`."""
-    words = _READERS[-1] if _READERS else ENGLISH
-    return message if words.code == "en" else "\n".join(map(translated, message.split("\n")))
+    """Return a message of one or more lines in the reader's language."""
+    return message if reader() is ENGLISH else "\n".join(map(translated, message.split("\n")))
 
 
-def translated(message: str) -> str:
-    """Return a message in Japanese; unchanged if no entry of the catalogue fits it."""
-    for pattern, text in _patterns():
+def label(text: str) -> str:
+    """Return a page's label in the reader's language; names and figures in it stay as they are."""
+    return text if reader() is ENGLISH else translated(text, LABEL)
+
+
+def translated(message: str, context: str = "") -> str:
+    """Return a message in Japanese; unchanged if no entry of the catalogue with this context fits it."""
+    for pattern, text in _patterns(context):
         if found := pattern.fullmatch(message):
-            return text.format(**{name: _value(name, value) for name, value in found.groupdict().items()})
+            values = found.groupdict()
+            return text.format(**(values if context else {name: _value(name, values[name]) for name in values}))
     return message
 
 
 @cache
-def japanese_messages() -> Mapping[str, str]:
-    """Return the Japanese messages by their English texts."""
+def japanese_messages(context: str = "") -> Mapping[str, str]:
+    """Return the Japanese messages of a context by their English texts."""
     messages: dict[str, str] = {}
-    english = ""
+    english = found = ""
     text = Path(__file__).with_name("ja.po").read_text(encoding="utf-8")
     for line in text.splitlines():
         keyword, _, quoted = line.partition(" ")
-        if keyword == "msgid":
+        if keyword == "msgctxt":
+            found = ast.literal_eval(quoted)
+        elif keyword == "msgid":
             english = ast.literal_eval(quoted)
-        elif keyword == "msgstr" and english:  # the first entry, with an empty text, is gettext's header
-            messages[english] = ast.literal_eval(quoted)
+        elif keyword == "msgstr":
+            if english and found == context:  # the first entry, with an empty text, is gettext's header
+                messages[english] = ast.literal_eval(quoted)
+            found = ""
     return messages
 
 
@@ -70,16 +95,18 @@ def _value(name: str, value: str) -> str:
 
 
 @cache
-def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+def _patterns(context: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     """Return the pattern and the translation of each entry, those with the most fixed letters first."""
-    entries = japanese_messages().items()
+    entries = japanese_messages(context).items()
     ordered = sorted(entries, key=lambda entry: -len("".join(literal for literal, _ in _parts(entry[0]))))
     return tuple((_pattern(english), text) for english, text in ordered)
 
 
 def _pattern(english: str) -> re.Pattern[str]:
-    kinds = {name: r" *-?[\d,]+" if name in NUMBERS else ".+?" for _, name in _parts(english) if name}
-    parts = (re.escape(literal) + (f"(?P<{name}>{kinds[name]})" if name else "") for literal, name in _parts(english))
+    parts = (
+        re.escape(literal) + (f"(?P<{name}>{KINDS.get(name, '.+?')})" if name else "")
+        for literal, name in _parts(english)
+    )
     return re.compile("".join(parts), re.DOTALL)
 
 

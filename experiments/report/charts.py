@@ -1,6 +1,7 @@
 """Charts in Vega-Lite: one description is drawn on the page, with tooltips, and as a PNG.
 
-A row is one point: its fields by the names that a reader sees, all of which the tooltip shows.
+A row is one point: its fields by their English names, all of which the tooltip shows. Titles and the names of fields
+are drawn in the reader's language.
 """
 
 from __future__ import annotations
@@ -9,7 +10,11 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+from experiments.drawing.fonts import NOTATION_FONT
+from experiments.language.catalogue import label
 
 Row = dict[str, Any]
 Spec = dict[str, Any]
@@ -32,6 +37,7 @@ ERROR = 1.96
 LINE_HEIGHT = 22
 """Height of a line of `intervals`, pixels."""
 PNG_WIDTH = 720
+FONT = "system-ui, sans-serif"
 
 
 @dataclass(frozen=True)
@@ -47,12 +53,21 @@ def draw_png(chart: Chart) -> bytes:
     """Return the chart as a PNG, dark on white."""
     import vl_convert
 
+    _register_font()
     spec = {**chart.spec, "width": PNG_WIDTH, "title": chart.title}
-    png: bytes = vl_convert.vegalite_to_png(spec, config=config("#24292f", "#d8dce1", "#ffffff"), scale=2)
+    png: bytes = vl_convert.vegalite_to_png(spec, config=config("#24292f", "#d8dce1", "#ffffff", FONT), scale=2)
     return png
 
 
-def config(ink: str, grid: str, background: str) -> Spec:
+@cache
+def _register_font() -> None:
+    """Let the library that draws PNGs find characters in this package's font that no font of the system has."""
+    import vl_convert
+
+    vl_convert.register_font_directory(str(NOTATION_FONT.parent))
+
+
+def config(ink: str, grid: str, background: str, font: str) -> Spec:
     """Return the configuration of all charts. Colours may be CSS variables of the page."""
     words = {"labelColor": ink, "titleColor": ink, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": 500}
     legend = {
@@ -65,7 +80,7 @@ def config(ink: str, grid: str, background: str) -> Spec:
     }
     return {
         "background": background,
-        "font": "system-ui, sans-serif",
+        "font": font,
         "view": {"stroke": None},
         "axis": {**words, "gridColor": grid, "domainColor": grid, "tickColor": grid, "labelLimit": 170},
         "legend": {**words, **legend},
@@ -79,7 +94,7 @@ def lines(title: str, rows: Sequence[Row], x: str, y: str, by: str, log: bool = 
     """Return a chart with a line for each value of `by`. `dots`: show the points; a line of one point always shows it.
     `log`: logarithmic x axis."""
     kind = "ordinal" if isinstance(rows[0][x], str) else "quantitative"
-    across = {"field": x, "type": kind, **({"sort": None} if kind == "ordinal" else _across(rows, x, log))}
+    across = {"field": label(x), "type": kind, **({"sort": None} if kind == "ordinal" else _across(rows, x, log))}
     seen = [value for value, count in Counter(row[by] for row in rows).items() if dots or count == 1]
     return _chart(
         title,
@@ -90,7 +105,7 @@ def lines(title: str, rows: Sequence[Row], x: str, y: str, by: str, log: bool = 
             {
                 "mark": {"type": "point", "filled": True, "size": 45, "tooltip": HOVER},
                 "encoding": {
-                    "opacity": {"condition": {"test": {"field": by, "oneOf": seen}, "value": 1}, "value": 0},
+                    "opacity": {"condition": {"test": {"field": label(by), "oneOf": seen}, "value": 1}, "value": 0},
                 },
             },
         ],
@@ -115,14 +130,14 @@ def intervals(title: str, rows: Sequence[Row], name: str, x: str, by: str, among
     ends = [
         {
             "mark": {"type": "rule", "strokeWidth": 1.5},
-            "encoding": {"x": _measure(rows, x, f"{x} from"), "x2": {"field": f"{x} to"}, "color": colour},
+            "encoding": {"x": _measure(rows, x, f"{x} from"), "x2": {"field": label(f"{x} to")}, "color": colour},
         }
     ]
     points = {
         "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1, "tooltip": HOVER},
         "encoding": {"x": _measure(rows, x), "color": colour, **_shape(rows)},
     }
-    down = {"y": {"field": name, "type": "nominal", "sort": None, "title": None, "axis": {"grid": True}}}
+    down = {"y": {"field": label(name), "type": "nominal", "sort": None, "title": None, "axis": {"grid": True}}}
     height = LINE_HEIGHT * len({row[name] for row in rows}) + LINE_HEIGHT
     bounded = any(f"{x} from" in row for row in rows)
     return _chart(title, rows, down, [*(ends if bounded else ()), points], height)
@@ -146,22 +161,22 @@ def points(
     colour = _colour(rows, by, among)
     layers: list[Spec] = []
     if front:
-        ordered = sorted((_rounded(row) for row in front), key=lambda row: row[x])
+        ordered = sorted(map(_drawn, front), key=lambda row: row[label(x)])
         mark = {"type": "line", "strokeDash": [2, 3], "strokeWidth": 1.5}
         encoding: Spec = {"y": _measure(rows, y), "color": {"value": "#999999"}}
-        if any(MACHINE in row for row in ordered):
-            encoding["detail"] = {"field": MACHINE}
+        if any(MACHINE in row for row in front):
+            encoding["detail"] = {"field": label(MACHINE)}
         layers.append({"data": {"values": ordered}, "mark": mark, "encoding": encoding})
     if any(f"{y} from" in row for row in rows):
-        span = {"y": _measure(rows, y, f"{y} from"), "y2": {"field": f"{y} to"}}
+        span = {"y": _measure(rows, y, f"{y} from"), "y2": {"field": label(f"{y} to")}}
         layers.append({"mark": {"type": "rule"}, "encoding": {**span, "color": colour}})
     mark = {"type": "point", "filled": True, "size": 80, "opacity": 1, "tooltip": HOVER}
     layers.append({"mark": mark, "encoding": {"y": _measure(rows, y), "color": colour, **_shape(rows)}})
     if labels:
-        values = [_rounded({x: row[x], y: row[y], by: row[by], LABEL: name}) for name, row in labels.items()]
-        encoding = {"y": _measure(rows, y), "color": colour, "text": {"field": LABEL}}
+        values = [_drawn({x: row[x], y: row[y], by: row[by], LABEL: name}) for name, row in labels.items()]
+        encoding = {"y": _measure(rows, y), "color": colour, "text": {"field": label(LABEL)}}
         layers.append({"data": {"values": values}, "mark": {"type": "text", **BESIDE}, "encoding": encoding})
-    return _chart(title, rows, {"x": {"field": x, "type": "quantitative", **_across(rows, x, log)}}, layers)
+    return _chart(title, rows, {"x": {"field": label(x), "type": "quantitative", **_across(rows, x, log)}}, layers)
 
 
 def pareto_front(rows: Sequence[Row], cost: str, worth: str, lower: bool = False) -> list[Row]:
@@ -198,27 +213,30 @@ def around(name: str, middle: float, error: float | None, reach: float = ERROR) 
 
 def _chart(title: str, rows: Sequence[Row], encoding: Spec, layers: list[Spec], height: int = 280) -> Chart:
     return Chart(
-        title,
+        label(title),
         {
             "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
             "width": "container",
             "height": height,
             "autosize": {"type": "fit-x", "contains": "padding"},
-            "data": {"values": [_rounded(row) for row in rows]},
+            "data": {"values": list(map(_drawn, rows))},
             "encoding": encoding,
             "layer": layers,
         },
     )
 
 
-def _rounded(row: Row) -> Row:
-    return {name: float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value for name, value in row.items()}
+def _drawn(row: Row) -> Row:
+    """Return a row as it is drawn: numbers are rounded, and fields have the names that a reader sees."""
+    return {
+        label(name): float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value for name, value in row.items()
+    }
 
 
 def _measure(rows: Sequence[Row], name: str, field: str | None = None) -> Spec:
     """Return the axis of a figure and its interval; `field`: the field that is shown, if not the figure itself."""
     values = (row[end] for row in rows for end in (name, f"{name} from", f"{name} to") if end in row)
-    axis = {"field": field or name, "type": "quantitative", "title": name, "scale": {"zero": False}}
+    axis = {"field": label(field or name), "type": "quantitative", "title": label(name), "scale": {"zero": False}}
     return {**axis, **_digits(values)}
 
 
@@ -251,9 +269,9 @@ def _colour(rows: Sequence[Row], by: str, among: Sequence[str] = ()) -> Spec:
     values = list(dict.fromkeys(row[by] for row in rows))
     domain = list(dict.fromkeys([*among, *values]))
     legend = {"values": [value for value in domain if value in values]} if len(values) > 1 else None
-    return {"field": by, "type": "nominal", "title": None, "scale": {"domain": domain}, "legend": legend}
+    return {"field": label(by), "type": "nominal", "title": None, "scale": {"domain": domain}, "legend": legend}
 
 
 def _shape(rows: Sequence[Row]) -> Spec:
     several = len({row.get(MACHINE) for row in rows}) > 1
-    return {"shape": {"field": MACHINE, "type": "nominal", "title": None}} if several else {}
+    return {"shape": {"field": label(MACHINE), "type": "nominal", "title": None}} if several else {}

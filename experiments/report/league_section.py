@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from experiments.arena.arena_games import recorded_games
 from experiments.elo.ratings import Meeting
 from experiments.jobs.ledger import LandedJob
+from experiments.language.catalogue import label
 from experiments.league.in_process import Crosstable, meetings_of
 from experiments.league.league import USI_VERB, count_meetings
 from experiments.league.ratings_table import MeetingRow, PlayerRow, Standings, standings
@@ -16,6 +17,7 @@ from lite.run_folder import read_lines
 
 PLAYERS = ("player", "rating", "95 %", "points", "games", "stronger than the next", "won - drawn - lost")
 MEETINGS = ("first", "second", "won - drawn - lost", "share", "pairs with 0, 1/2, 1, 1 1/2, 2 points")
+ABOUT = "Ratings from all games at once (Bradley-Terry), with a mean of 0; intervals are 95 %, from pairs of games."
 
 
 def league_section(runs: Sequence[Run]) -> Section:
@@ -25,13 +27,15 @@ def league_section(runs: Sequence[Run]) -> Section:
     origins = [origin_of(run) for run in runs]
     for run, origin in zip(runs, origins, strict=True):
         report = read_standings(run)
-        rows = [_row(player, origin.machine) for player in report.players if player.games]
-        tables.append(Table(PLAYERS, [_cells(player) for player in report.players], f"{run.name}: ratings"))
-        tables.append(Table(MEETINGS, [_meeting(one) for one in report.meetings], f"{run.name}: meetings"))
+        rows = [_row(player, label(origin.machine)) for player in report.players if player.games]
+        for head, cells, what in (
+            (PLAYERS, map(_cells, report.players), "ratings"),
+            (MEETINGS, map(_meeting, report.meetings), "meetings"),
+        ):
+            tables.append(Table(tuple(map(label, head)), list(cells), label(f"{run.name}: {what}")))
         if rows:
             charts.append(intervals(f"{run.name}: ratings", rows, "player", "Elo", "league"))
-    about = "Ratings from all games at once (Bradley-Terry), with a mean of 0; intervals are 95 %, from pairs of games."
-    return Section("Leagues", about, charts, tables, origins)
+    return Section(label("Leagues"), label(ABOUT), charts, tables, origins)
 
 
 def read_standings(run: Run) -> Standings:

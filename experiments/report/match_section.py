@@ -13,12 +13,19 @@ from experiments.arena.process import ARENA
 from experiments.elo.sprt import Sprt
 from experiments.elo.strength import in_words
 from experiments.jobs.ledger import LandedJob
+from experiments.language.catalogue import label, shown
 from experiments.matches.standing import Standing, StandingReport
 from experiments.report.charts import MACHINE, Row, around, interval, intervals, lines
 from experiments.report.section import Origin, Run, Section, Table, origin_of
 from lite.run_folder import read_lines
 
 RATE, MOVES = "win rate of the first player", "moves after the opening"
+HEAD = ("run", "first", "second", "won - drawn - lost", "Elo", "95 % interval", "machine")
+ABOUT = (
+    "Elo from the first player's view, with its 95 % interval, which has no line to a side without a bound; from "
+    "pairs of games with one opening."
+)
+ABOUT_COURSE = " The course is the mean of all games; finished games count with their result."
 
 
 class Standings(Protocol):
@@ -54,22 +61,18 @@ def match_section(runs: Sequence[Run]) -> Section:
         origins.append(origin)
         found = standing_row(report)
         if "Elo" in found:
-            named = {"run": run.name, "first": first, "against": second, "command": origin.command}
-            rows.append({**named, **found, MACHINE: origin.machine})
+            named = {"run": run.name, "first": first, "against": second, "command": label(origin.command)}
+            rows.append({**named, **found, MACHINE: label(origin.machine)})
         results = f"{report.wins} - {report.draws} - {report.losses}"
-        cells.append([run.name, first, second, results, *elo_cells(report), origin.machine])
+        cells.append([run.name, first, second, results, *elo_cells(report), label(origin.machine)])
         if is_timed:
             course += _course(run)
-    head = ("run", "first", "second", "won - drawn - lost", "Elo", "95 % interval", "machine")
     charts = [intervals("Elo of the first player", rows, "run", "Elo", "against")] if rows else []
-    about = (
-        "Elo from the first player's view, with its 95 % interval, which has no line to a side without a bound; from "
-        "pairs of games with one opening."
-    )
+    about = label(ABOUT)
     if course:
         charts.append(lines("Course of the games", course, MOVES, RATE, "seen by"))
-        about += " The course is the mean of all games; finished games count with their result."
-    return Section("Matches", about, charts, [Table(head, cells)], origins)
+        about += label(ABOUT_COURSE)
+    return Section(label("Matches"), about, charts, [Table(tuple(map(label, HEAD)), cells)], origins)
 
 
 def read_standing(run: Run) -> StandingReport:
@@ -85,7 +88,7 @@ def _course(run: Run) -> list[Row]:
     """Return the win rates of the games as both players saw them."""
     return [
         {
-            "seen by": f"{run.name}: the {moment.player}",
+            "seen by": label(f"{run.name}: the {moment.player}"),
             MOVES: moment.moves,
             **around(RATE, moment.win_rate, moment.error),
             "games over": f"{moment.over:.0%}",
@@ -104,5 +107,5 @@ def elo_cells(report: Standings) -> tuple[str, str]:
     """Return the Elo difference and its interval as text, as far as they are known."""
     ends = [report.elo_low, report.elo_high]
     if report.elo is None:
-        return in_words(report.elo, *ends), ""
-    return f"{report.elo:+.0f}", " to ".join("?" if end is None else f"{end:+.0f}" for end in ends)
+        return shown(in_words(report.elo, *ends)), ""
+    return f"{report.elo:+.0f}", label(" to ".join("?" if end is None else f"{end:+.0f}" for end in ends))

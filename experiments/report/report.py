@@ -10,6 +10,8 @@ from experiments.arena.engine_match import VERB as USI_MATCH
 from experiments.csa.play import VERB as FLOODGATE
 from experiments.judge.judged_match import VERB as JUDGED_MATCH
 from experiments.judge.losses import VERB as JUDGED_MOVES
+from experiments.language.catalogue import label, reader, reading
+from experiments.language.english import ENGLISH
 from experiments.league.in_process import VERB as LEAGUE
 from experiments.league.league import USI_VERB as USI_LEAGUE
 from experiments.loop.loop import VERB as LOOP
@@ -47,6 +49,8 @@ SECTIONS: Mapping[MakeSection, tuple[str, ...]] = {
     training_section: TRAININGS,
 }
 """Sections in the order of the page, with the verbs of their runs."""
+TRANSLATED = (league_section, match_section)
+"""Sections in the reader's language; the others are English."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,8 @@ class Written:
 
 
 def write_report(report: Report) -> Written:
-    """Write the page. Raises OSError, or ValueError for a folder without a run, a damaged run, or a page that
-    exists."""
+    """Write the page in the reader's language. Raises OSError, or ValueError for a folder without a run, a damaged run,
+    or a page that exists."""
     if not report.runs:
         raise ValueError("no run: name run folders, or folders of such")
     check_output(report.output, (".html",), report.overwrite)
@@ -88,7 +92,7 @@ def write_report(report: Report) -> Written:
         check_output(path, (".png",), report.overwrite)
     for path, chart in zip(pictures, drawn, strict=True):
         write_atomically(path, draw_png(chart))
-    title = f"LiteShogi: {', '.join(section.title.lower() for section in sections)}"
+    title = f"LiteShogi: {label(', ').join(section.title.lower() for section in sections)}"
     page = as_page(title, sections, {number: path.name for number, path in enumerate(pictures)})
     write_atomically(report.output, page.encode(errors="backslashreplace"))
     return Written(
@@ -131,7 +135,8 @@ def read_sections(runs: Sequence[Run]) -> list[Section]:
     sections = []
     for make, verbs in SECTIONS.items():
         if own := [run for run in runs if run.record.verb in verbs]:
-            sections.append(_section(make, own))
+            with reading(reader() if make in TRANSLATED else ENGLISH):
+                sections.append(_section(make, own))
     return sections
 
 

@@ -13,8 +13,11 @@ from urllib.parse import quote
 
 import cshogi
 
+from experiments.drawing.fonts import NOTATION, font_face
 from experiments.drawing.html_page import html_page, json_script
-from experiments.report.charts import config
+from experiments.language.catalogue import label, reader
+from experiments.language.english import ENGLISH
+from experiments.report.charts import FONT, config
 from experiments.report.section import Board, Origin, Section, Table
 
 STYLE = """
@@ -55,25 +58,39 @@ td.short { white-space: nowrap } td.long { min-width: 16rem; overflow-wrap: anyw
   table { font-size: 7pt } td, th { overflow-wrap: anywhere; padding: 1pt 3pt } tr { break-inside: avoid }
 }
 """
+NOT_DRAWN = "This chart could not be drawn"
 DRAW = """
 const drawn = JSON.parse(document.getElementById("charts").textContent);
+drawn.config.legend.labelLimit = Math.min(400, document.body.clientWidth / 2 - 70); // two columns fit a phone
 const options = { renderer: "svg", actions: false, config: drawn.config };
 const draw = (spec, number) => vegaEmbed(`#chart-${number}`, spec, options).catch((error) => {
-  document.getElementById(`chart-${number}`).textContent = `This chart could not be drawn: ${error}`;
+  document.getElementById(`chart-${number}`).textContent = `NOT_DRAWN: ${error}`;
   console.error(error);
 });
 Promise.all(drawn.specs.map(draw)).then(() => { document.documentElement.dataset.drawn = drawn.specs.length; });
 """
+FONTS = f"system-ui, 'Noto Sans JP', 'Noto Sans CJK JP', 'Hiragino Sans', Meiryo, '{NOTATION}', sans-serif"
+"""Fonts of a Japanese page, in the order in which each character is looked for."""
+STYLE_OF_JAPANESE = f"body {{ font-family: {FONTS} }} th {{ word-break: keep-all; word-break: auto-phrase }}\n"
+HIDE = "<script>document.body.hidden = true;</script>"
+SHOW = f"""
+// Chromium keeps the empty frames that it draws for kanji before their font is loaded: show all texts only now.
+document.fonts.load("1rem '{NOTATION}'").finally(() => {{ document.body.hidden = false; DRAW }});
+"""
+ORIGINS = "Commands and machines"
+ORIGIN_HEAD = ("run", "command", "program", "machine", "seed", "when")
 SHORT, LONG = 20, 48
 """Characters up to which a cell is not broken, and above which it has a minimum width and breaks anywhere."""
 
 
 def as_page(title: str, sections: Sequence[Section], pictures: Mapping[int, str]) -> str:
-    """Return the page as HTML; `pictures` are the files beside it, by the numbers of their charts."""
+    """Return the page as HTML, in the reader's language around the sections; `pictures` are the files beside it, by the
+    numbers of their charts."""
     import vl_convert
 
+    is_english = reader() is ENGLISH
     links = [f'<a href="#{_anchor(one.title)}">{escape(one.title)}</a>' for one in sections]
-    links.append('<a href="#origins">Commands and machines</a>')
+    links.append(f'<a href="#origins">{escape(label(ORIGINS))}</a>')
     charts = [chart for section in sections for chart in section.charts]
     parts, number = [], 0
     for section in sections:
@@ -81,23 +98,28 @@ def as_page(title: str, sections: Sequence[Section], pictures: Mapping[int, str]
         number += len(section.charts)
     drawn = {
         "specs": [chart.spec for chart in charts],
-        "config": config("var(--ink)", "var(--grid)", "transparent"),
+        "config": config("var(--ink)", "var(--grid)", "transparent", FONT if is_english else FONTS),
     }
+    script = DRAW.replace("NOT_DRAWN", label(NOT_DRAWN))
     body = [
+        *(() if is_english else (HIDE,)),
         f"<h1>{escape(title)}</h1>",
         f"<nav>{' · '.join(links)}</nav>",
         *parts,
         _origins([origin for section in sections for origin in section.origins]),
         json_script("charts", drawn),
         f"<script>{vl_convert.javascript_bundle('window.vegaEmbed = vegaEmbed;')}</script>",
-        f"<script>{DRAW}</script>",
+        f"<script>{script if is_english else SHOW.replace('DRAW', script)}</script>",
     ]
-    return html_page(title, STYLE, "\n".join(body))
+    style = STYLE if is_english else f"{font_face()}\n{STYLE}{STYLE_OF_JAPANESE}"
+    return html_page(title, style, "\n".join(body), reader().code)
 
 
 def _section(section: Section, number: int, pictures: Mapping[int, str]) -> str:
+    language = "" if section.language == reader().code else f' lang="{section.language}"'
     parts = [
-        f'<section id="{_anchor(section.title)}">\n<h2>{escape(section.title)}</h2>\n<p>{escape(section.about)}</p>'
+        f'<section id="{_anchor(section.title)}"{language}>\n'
+        f"<h2>{escape(section.title)}</h2>\n<p>{escape(section.about)}</p>"
     ]
     for place, chart in enumerate(section.charts, number):
         file = quote(pictures.get(place, ""))
@@ -112,9 +134,9 @@ def _section(section: Section, number: int, pictures: Mapping[int, str]) -> str:
 
 
 def _origins(origins: Sequence[Origin]) -> str:
-    head = ("run", "command", "program", "machine", "seed", "when")
-    lines = [(one.run, one.command, one.program, one.machine, one.seed, one.when) for one in origins]
-    return f'<section id="origins">\n<h2>Commands and machines</h2>\n{_table(Table(head, lines))}</section>'
+    lines = [(one.run, *map(label, (one.command, one.program, one.machine, one.seed, one.when))) for one in origins]
+    table = _table(Table(tuple(map(label, ORIGIN_HEAD)), lines))
+    return f'<section id="origins">\n<h2>{escape(label(ORIGINS))}</h2>\n{table}</section>'
 
 
 def _table(table: Table) -> str:
@@ -141,4 +163,4 @@ def _board(board: Board) -> str:
 
 
 def _anchor(title: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+    return re.sub(r"\W+", "-", title.lower()).strip("-")

@@ -1,12 +1,16 @@
-"""The parts of a page: a section for all runs of one verb, with charts, tables, boards and the runs' origins."""
+"""The parts of a page: a section for all runs of one verb, with charts, tables, boards and the runs' origins.
+
+The texts of a section are in the reader's language when it is made; those of origins are English.
+"""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from experiments.language.catalogue import reader
 from experiments.report.charts import Chart
 from lite.program import UNKNOWN, Program
 from lite.run_folder import Maker, RunRecord
@@ -71,6 +75,8 @@ class Section:
     tables: Sequence[Table]
     origins: Sequence[Origin]
     boards: Sequence[Board] = ()
+    language: str = field(default_factory=lambda: reader().code)
+    """Language code of HTML."""
 
 
 def origin_of(run: Run) -> Origin:

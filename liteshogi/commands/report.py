@@ -8,6 +8,9 @@ from pathlib import Path
 
 import tyro
 
+from experiments.language.catalogue import label, shown
+from experiments.language.choose import Language, words_for
+from experiments.language.words import Words
 from experiments.report.report import Report, write_report
 from experiments.report.verify import CHANGED, verify
 from lite.amounts import amount
@@ -25,7 +28,15 @@ class Command(Report):
     overwrite: Overwrite = False
     verify: bool = False
     """Write no page: check whether networks, data and shards still have the recorded digests and sizes."""
+    language: Language = "auto"
+    """Language of page, messages and errors: ja, en, or auto. auto is Japanese if the system's locale is Japanese.
+    Matches, leagues and all that surrounds the sections are translated; the other sections are English."""
     json: Json = False
+
+    @property
+    def words(self) -> Words:
+        """Return the texts of the reader's language."""
+        return words_for(self.language)
 
     def run(self) -> None:
         if self.verify:
@@ -35,7 +46,8 @@ class Command(Report):
         if self.json:
             print(json_text(written))
         else:
-            print(f"{written.page}: {amount(len(written.charts), 'chart')} of {amount(len(written.runs), 'run')}")
+            found = f"{amount(len(written.charts), 'chart')} of {amount(len(written.runs), 'run')}"
+            print(shown(f"{written.page}: {found}"))
 
     def _verify(self) -> None:
         """Exit with 1 if anything has changed. Raises OptionError for options of the page."""
@@ -47,6 +59,6 @@ class Command(Report):
             print(json_text({"checks": checks}, readable=True))
         else:
             for check in checks:
-                print(f"{check.run}: {check.file}{': ' if check.file else ''}{check.state}")
+                print(f"{check.run}: {check.file}{': ' if check.file else ''}{label(check.state)}")
         if any(check.state == CHANGED for check in checks):
             sys.exit(1)

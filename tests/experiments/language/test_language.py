@@ -9,6 +9,7 @@ from dataclasses import fields
 import pytest
 
 from experiments.drawing.fonts import NOTATION_FONT
+from experiments.language.catalogue import LABEL, japanese_messages
 from experiments.language.choose import words_for
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
@@ -69,5 +70,6 @@ def test_japanese_texts_can_be_shown_without_a_japanese_font() -> None:
     from matplotlib import font_manager
 
     font = font_manager.get_font(str(NOTATION_FONT))
-    characters = {character for _, text in texts(JAPANESE) for character in text if ord(character) > 0x2E7F}
+    shown = [*(text for _, text in texts(JAPANESE)), *japanese_messages(LABEL).values()]
+    characters = {character for text in shown for character in text if ord(character) > 0x2E7F}
     assert not [character for character in sorted(characters) if not font.get_char_index(ord(character))]

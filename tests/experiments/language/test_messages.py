@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from experiments.games.player import ENDINGS
-from experiments.language.catalogue import japanese_messages, reading, shown, translated
+from experiments.language.catalogue import LABEL, japanese_messages, label, reading, shown, translated
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
 from liteshogi import __main__ as front_door
@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[3]
 PLAYERS_FILES = [
     *sorted((ROOT / "lite/notation").glob("*.py")),
     *sorted((ROOT / "experiments/league").glob("*.py")),
+    *sorted((ROOT / "experiments/report").glob("*.py")),
     *(
         ROOT / f"{name}.py"
         for name in (
@@ -48,12 +49,14 @@ PLAYERS_FILES = [
             "experiments/matches/standing",
             "experiments/network_kinds/player_command",
             "experiments/games/openings",
+            "lite/run_folder",
             "liteshogi/commands/match",
+            "liteshogi/commands/report",
             "liteshogi/commands/explain",
         )
     ),
 ]
-"""Files whose errors reach a player through analyse, explain, mate or match."""
+"""Files whose errors reach a player through analyse, explain, mate, match or report."""
 OF_VALUES_ALONE = ("{} is {}", "SFEN {}: {}", "SFEN {text}: {error}")
 """Messages whose values hold the text, and are translated."""
 RAISING = ("Error", "error", "_disagreement")
@@ -101,8 +104,9 @@ def test_every_error_that_a_player_meets_has_a_japanese_message() -> None:
     assert not missing, "\n".join(missing)
 
 
-def test_both_languages_fill_every_message() -> None:
-    for english, japanese in japanese_messages().items():
+@pytest.mark.parametrize("context", ["", LABEL])
+def test_both_languages_fill_every_message(context: str) -> None:
+    for english, japanese in japanese_messages(context).items():
         assert japanese, english
         names = [{name for _, name, _, _ in string.Formatter().parse(text) if name} for text in (english, japanese)]
         assert names[1] <= names[0], english
@@ -141,6 +145,25 @@ def test_messages_are_translated_with_their_values(message: str, expected: str) 
     assert translated(message) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("first", "対局者1"),
+        ("games: ratings", "games: レート"),
+        ("-20 to +30", "-20 から +30"),
+        ("? to -5", "? から -5"),
+        ("from here to there", "from here to there"),
+        ("2026-01-02T03:04:05+00:00 to 2026-01-03T03:04:05+00:00 (interrupted)", None),
+    ],
+)
+def test_labels_are_translated_without_their_names(text: str, expected: str | None) -> None:
+    wanted = expected or "2026-01-02T03:04:05+00:00 から 2026-01-03T03:04:05+00:00（中断）"
+    with reading(JAPANESE):
+        assert label(text) == wanted
+        assert shown("first: no moves") == "first: 指し手がありません"  # a label is no message
+    assert label(text) == text
+
+
 def test_the_reader_decides_the_language() -> None:
     assert shown("interrupted") == "interrupted"
     with reading(JAPANESE):
@@ -163,6 +186,10 @@ def test_the_reader_decides_the_language() -> None:
         (["match", "default", "default", "--nodes", "100", "--games", "3"], "偶数"),
         (["match", "default", "default EvalFile=none.bin", "--nodes", "100"], "ファイルがありません"),
         (["match", "default", "default USI_Hsh=1", "--nodes", "100"], "USI_Hash ですか"),
+        (["report", "missing"], "フォルダがありません"),
+        (["report", "."], "run.json がありません"),
+        (["report", ".", "--verify", "--png"], "--verify と一緒には使えません"),
+        (["report", ".", "--output", "page.htm"], ".html にしてください"),
     ],
 )
 def test_the_front_door_complains_in_japanese(arguments, words, monkeypatch, capsys, tmp_path) -> None:

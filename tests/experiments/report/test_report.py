@@ -15,6 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.language.catalogue import reading
+from experiments.language.english import ENGLISH
+from experiments.language.japanese import JAPANESE
+from experiments.language.words import Words
 from experiments.report.charts import PNG_WIDTH, draw_png, interval, lines, pareto_front, points
 from experiments.report.judgement_section import BOARDS, judgement_section
 from experiments.report.league_section import league_section
@@ -66,10 +70,16 @@ def test_every_chart_is_one_that_the_library_can_draw(page: Path) -> None:
         assert svg.count("<path") >= len(spec["data"]["values"]), number
 
 
-def test_a_browser_draws_every_chart_without_a_complaint(page: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [ENGLISH, JAPANESE], ids=["en", "ja"])
+def test_a_browser_draws_every_chart_without_a_complaint(
+    words: Words, match: Path, loop: Path, judgement: Path, league: Path, tuning: Path, tmp_path: Path
+) -> None:
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no chromium on this machine")
+    page = tmp_path / "page.html"
+    with reading(words):
+        write_report(Report((match, loop, judgement, league, tuning), page))
     flags = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
     flags += ["--enable-logging=stderr", "--virtual-time-budget=60000", "--dump-dom"]
     done = subprocess.run(
@@ -79,6 +89,7 @@ def test_a_browser_draws_every_chart_without_a_complaint(page: Path, tmp_path: P
     count = len(specs_of(page.read_text(encoding="utf-8")))
     assert f'data-drawn="{count}"' in done.stdout
     assert len(re.findall(r"<svg[^>]*class=\"marks\"", done.stdout)) == count
+    assert "<body>" in done.stdout  # a Japanese page is hidden until its font is there
 
 
 def test_two_kinds_of_cpu_have_two_shapes(match: Path, tmp_path: Path) -> None:
