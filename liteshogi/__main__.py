@@ -97,12 +97,15 @@ def _run(arguments: list[str]) -> int:
 
 
 def _reading(command: Any) -> AbstractContextManager[None]:
-    """Return a context in which messages are shown in a command's language; only commands for players have one."""
+    """Return a context in which messages, those on compiling included, are shown in a command's language; only commands
+    for players have one."""
     words = getattr(command, "words", None)
     if words is None:
         return nullcontext()
-    from experiments.language.catalogue import reading
+    from experiments.language.catalogue import reading, shown
+    from search.compiling.cache_directory import report_to
 
+    report_to(lambda text: print(shown(f"liteshogi: {text}"), file=sys.stderr, flush=True))
     return reading(words)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from rsshogi.core import Move
 from rsshogi.record import GameResult
 
+from experiments.language.catalogue import shown
 from lite.amounts import amount
 from lite.notation.game import (
     BLACK_WON,
@@ -121,7 +122,7 @@ def write_games(database: Path, directory: Path, names: Mapping[str, str]) -> li
     reasons: Counter[str] = Counter()
     for number, game in enumerate(read_games(database, names), 1):
         if isinstance(game, GameError):
-            print(f"warning: not written, as KIF cannot express it: {game}", file=sys.stderr)
+            print(shown(f"warning: not written, as KIF cannot express it: {game}"), file=sys.stderr)
             continue
         write_atomically(directory / f"{number:04}.kifu", kif_text(game).encode())
         if reason := REASONS.get(game.ending):

@@ -3,7 +3,8 @@
 A catalogue is a file of gettext (`ja.po`), which maps English messages to those of another language, with the names of
 values in braces: `{path}: there is no such network`. Unlike in gettext, a message is looked up after its values have
 been put in, so that errors, remarks and progress need no language on their way to the reader. The values are
-translated, too: `g.kif: no moves` is `{place}: {error}` with the message `no moves`.
+translated, too: `g.kif: no moves` is `{place}: {error}` with the message `no moves`. Where several entries fit, those
+that fix most of the message's letters, in it and in its values, are taken.
 
 Labels of pages (titles, columns, axes) are entries with the context `label` (gettext's `msgctxt`): short words such as
 `first`, which would change names in messages.
@@ -16,7 +17,7 @@ import re
 import string
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from experiments.language.english import ENGLISH
@@ -64,11 +65,20 @@ def label(text: str) -> str:
 
 def translated(message: str, context: str = "") -> str:
     """Return a message in Japanese; unchanged if no entry of the catalogue with this context fits it."""
-    for pattern, text in _patterns(context):
+    return _fixed(message, context)[1]
+
+
+@lru_cache(maxsize=1 << 14)
+def _fixed(message: str, context: str) -> tuple[int, str]:
+    """Return how many letters of a message entries fix, and the message in Japanese."""
+    most = (0, message)
+    for letters, pattern, text in _patterns(context):
         if found := pattern.fullmatch(message):
-            values = found.groupdict()
-            return text.format(**(values if context else {name: _value(name, values[name]) for name in values}))
-    return message
+            values = {name: (0, value) if context else _value(name, value) for name, value in found.groupdict().items()}
+            count = letters + sum(fixed for fixed, _ in values.values())
+            if count > most[0]:
+                most = count, text.format(**{name: value for name, (_, value) in values.items()})
+    return most
 
 
 @cache
@@ -90,16 +100,21 @@ def japanese_messages(context: str = "") -> Mapping[str, str]:
     return messages
 
 
-def _value(name: str, value: str) -> str:
-    return "、".join(map(translated, value.split(", "))) if name == ITEMS else translated(value)
+def _value(name: str, value: str) -> tuple[int, str]:
+    if name != ITEMS:
+        return _fixed(value, "")
+    items = [_fixed(item, "") for item in value.split(", ")]
+    return sum(fixed for fixed, _ in items), "、".join(item for _, item in items)
 
 
 @cache
-def _patterns(context: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Return the pattern and the translation of each entry, those with the most fixed letters first."""
+def _patterns(context: str) -> tuple[tuple[int, re.Pattern[str], str], ...]:
+    """Return the fixed letters, the pattern and the translation of each entry, those with the most letters first."""
     entries = japanese_messages(context).items()
-    ordered = sorted(entries, key=lambda entry: -len("".join(literal for literal, _ in _parts(entry[0]))))
-    return tuple((_pattern(english), text) for english, text in ordered)
+    found = [
+        (sum(len(literal) for literal, _ in _parts(english)), _pattern(english), text) for english, text in entries
+    ]
+    return tuple(sorted(found, key=lambda entry: -entry[0]))
 
 
 def _pattern(english: str) -> re.Pattern[str]:

@@ -14,6 +14,8 @@ from experiments.language.catalogue import LABEL, japanese_messages, label, read
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
 from liteshogi import __main__ as front_door
+from search.compiling.cache_directory import report
+from search.compiling.progress import FURTHER, SUBJECTS
 from search.rules.set_up import BOARD_ERRORS
 
 ROOT = Path(__file__).parents[3]
@@ -104,6 +106,12 @@ def test_every_error_that_a_player_meets_has_a_japanese_message() -> None:
     assert not missing, "\n".join(missing)
 
 
+def test_a_place_before_an_error_changes_nothing_in_its_message() -> None:
+    for place, text in raised_messages():
+        message = filled(text)
+        assert translated(f"g.kif: {message}") == f"g.kif: {translated(message)}", place
+
+
 @pytest.mark.parametrize("context", ["", LABEL])
 def test_both_languages_fill_every_message(context: str) -> None:
     for english, japanese in japanese_messages(context).items():
@@ -115,8 +123,8 @@ def test_both_languages_fill_every_message(context: str) -> None:
             assert is_japanese(japanese), english
 
 
-@pytest.mark.parametrize("text", [*ENDINGS, *BOARD_ERRORS[1:]])
-def test_named_endings_and_errors_of_boards_are_translated(text: str) -> None:
+@pytest.mark.parametrize("text", [*ENDINGS, *BOARD_ERRORS[1:], *SUBJECTS.values(), FURTHER])
+def test_named_endings_errors_of_boards_and_compiled_parts_are_translated(text: str) -> None:
     assert is_japanese(translated(text))
 
 
@@ -137,6 +145,15 @@ def test_named_endings_and_errors_of_boards_are_translated(text: str) -> None:
             "another seed in another folder plays others",
             "runs/m: 終わっています（4局中 4局、レート差 +9（+2 から +12））。何も追加しません。"
             "games を増やすと続きを対局し、seed とフォルダを変えると別の対局をします",
+        ),
+        (
+            "o.sfen line 2: SFEN 'x': must have board, side to move, hands and move number",
+            "o.sfen 2行目: SFEN 'x': 盤面、手番、持ち駒、手数を書いてください",
+        ),
+        (
+            "`output` runs/m: holds a run with `nodes` 100, not 200; give the same or choose another folder",
+            "`output` runs/m: 別の条件（`nodes` 100、今回は 200）の対局があります。"
+            "同じ条件にするか、別のフォルダを指定してください",
         ),
         ("a message of another program", "a message of another program"),
     ],
@@ -171,6 +188,27 @@ def test_the_reader_decides_the_language() -> None:
         with reading(ENGLISH):
             assert shown("interrupted") == "interrupted"
     assert shown("interrupted") == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("state", "line"),
+    [
+        ("about 12 s left", "liteshogi: この CPU 用に対局の処理をコンパイルしています（初回だけ、残り約12秒）\n"),
+        ("3 s so far", "liteshogi: この CPU 用に対局の処理をコンパイルしています（初回だけ、3秒経過）\n"),
+    ],
+)
+def test_compiling_is_reported_in_the_commands_language(state, line, monkeypatch, capsys) -> None:
+    class Reporting:
+        words = JAPANESE
+
+        def run(self) -> None:
+            report(f"compiling {SUBJECTS['games']} for this CPU, only once: {state}")
+
+    monkeypatch.setattr(front_door, "parse", lambda *_: Reporting())
+    monkeypatch.setattr("sys.argv", ["liteshogi", "match"])
+    with pytest.raises(SystemExit):
+        front_door.main()
+    assert capsys.readouterr().err == line
 
 
 @pytest.mark.parametrize(
