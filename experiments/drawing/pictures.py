@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from experiments.drawing.figure import AS_TYPED, write_figure
+from experiments.drawing.fonts import japanese_fonts
 from lite.training.log import EpochTest, Steps, TrainingLine, lines_of
 from lite.training.metrics import Report
 from search.alphabeta.parameters import Parameter
@@ -115,14 +116,14 @@ class RatedPlayer(Protocol):
         """Half of the 95 % interval."""
 
 
-def draw_ratings(players: Sequence[RatedPlayer], path: Path) -> None:
-    """Draw a league: every player's rating with its 95 % interval, the strongest on top."""
+def draw_ratings(players: Sequence[RatedPlayer], path: Path, axis: str) -> None:
+    """Draw a league: every player's rating with its 95 % interval, the strongest on top. `axis`: title of the axis."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    with pyplot.rc_context(AS_TYPED):
+    with pyplot.rc_context({"font.family": ["DejaVu Sans", *japanese_fonts()], **AS_TYPED}):
         figure, axes = pyplot.subplots(figsize=(8, 1.2 + 0.4 * len(players)))
         places = range(len(players))
         elo, errors = [row.elo for row in players], [row.error for row in players]
@@ -137,7 +138,7 @@ def draw_ratings(players: Sequence[RatedPlayer], path: Path) -> None:
                 ha="center",
                 fontsize=8,
             )
-        axes.set(yticks=list(places), yticklabels=[row.name for row in players], xlabel="Elo (mean 0)")
+        axes.set(yticks=list(places), yticklabels=[row.name for row in players], xlabel=axis)
         axes.set_ylim(len(players) - 0.5, -0.7)
         axes.margins(x=0.12)
         axes.grid(axis="x", color="#dddddd", lw=0.5)

@@ -10,6 +10,7 @@ from experiments.arena.arena_games import ArenaGame, pair_results, seat_names
 from experiments.arena.tournament import UsiGames, play_engines
 from experiments.drawing.pictures import draw_ratings
 from experiments.elo.ratings import Meeting
+from experiments.language.catalogue import label
 from experiments.league.in_process import meetings_of, play_counted_league
 from experiments.league.participant import Participant, unique_names
 from experiments.league.ratings_table import Standings, standings
@@ -43,7 +44,7 @@ def play_league(
     else:
         meetings, remarks = _play_through_arena(rules, participants, names, gauntlet)
     found = standings(names, meetings)
-    draw_ratings(found.players, rules.output / PICTURE)
+    draw_ratings(found.players, rules.output / PICTURE, label("Elo (mean 0)"))
     return LeagueReport(found.players, found.meetings, found.games, (*found.remarks, *remarks), rules.output)
 
 

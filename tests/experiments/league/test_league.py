@@ -15,9 +15,14 @@ import tyro
 
 from experiments.arena.arena_games import ArenaGame
 from experiments.arena.tournament import Played, UsiGames
+from experiments.drawing.pictures import draw_ratings
+from experiments.elo.ratings import Meeting
+from experiments.language.catalogue import label, reading
+from experiments.language.japanese import JAPANESE
 from experiments.league.in_process import Crosstable, LeagueTask, meetings_of
 from experiments.league.league import PICTURE, play_league
 from experiments.league.participant import parse_participant
+from experiments.league.ratings_table import standings
 from experiments.matches.counted_games import CountedGames
 from experiments.report.verify import SAME, verify
 from lite.notation.kif import read_kif
@@ -164,6 +169,15 @@ def test_games_through_shogiarena_are_counted_for_every_meeting(tmp_path, monkey
     told = [[one.first, one.second, one.wins, one.draws, one.losses] for one in report.meetings]
     assert told == [["x", "y", 1, 1, 0], ["y", "z", 0, 0, 1]]
     assert report.remarks[-1] == "late"
+
+
+def test_a_leagues_picture_has_japanese_names(tmp_path, recwarn):
+    (tmp_path / "kept").mkdir()
+    with reading(JAPANESE):
+        axis = label("Elo (mean 0)")
+    draw_ratings(standings(["先手", "歩"], [Meeting(0, 1, ((1.5, 2),) * 4, 0)]).players, tmp_path / "ratings.png", axis)
+    assert axis == "レート差（Elo、平均 0）"
+    assert not [one for one in recwarn if "missing from font" in str(one.message)]
 
 
 def test_a_gauntlet_is_the_first_against_all_others():
