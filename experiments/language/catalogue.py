@@ -31,8 +31,9 @@ KINDS = {
     **dict.fromkeys(NUMBERS, r" *-?[\d,]+"),
     **dict.fromkeys(("started", "updated"), r"\d{4}-\d\d-\d\d\S*"),
     **dict.fromkeys(("lower", "upper"), r"[+-]\d+|\?"),
+    "server": r"\S+:\d+",
 }
-"""Patterns of values that are not just any text: digits, times, and ends of intervals."""
+"""Patterns of values that are not just any text: digits, times, ends of intervals, and addresses."""
 LABEL = "label"
 """Context of a page's labels."""
 _READERS: list[Words] = []

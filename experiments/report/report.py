@@ -49,7 +49,7 @@ SECTIONS: Mapping[MakeSection, tuple[str, ...]] = {
     training_section: TRAININGS,
 }
 """Sections in the order of the page, with the verbs of their runs."""
-TRANSLATED = (league_section, match_section)
+TRANSLATED = (league_section, match_section, server_section)
 """Sections in the reader's language; the others are English."""
 
 

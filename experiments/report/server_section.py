@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from experiments.csa.endings import Result
 from experiments.csa.server_results import LostConnection, ServerGameLine, report_of
+from experiments.language.catalogue import label
 from experiments.report.charts import Chart, Row, lines
 from experiments.report.section import Origin, Run, Section, Table, origin_of
 from lite.notation.game import Game
@@ -31,6 +32,11 @@ GAMES = (
     "opponent's time",
     "date",
     "record",
+)
+ABOUT = (
+    "Games are in the order of play. Ends are CSA's words: TORYO is a resignation, TIME_UP a loss on time, KACHI a "
+    "declaration, CHUDAN a lost connection. Points count a draw as half; unfinished games do not count. Times are "
+    "the server's, in seconds."
 )
 MOST_GAMES = 300
 """Most lines of the table of games, which has the latest ones."""
@@ -66,12 +72,11 @@ def server_section(runs: Sequence[Run]) -> Section:
         charts.append(lines("Wins minus losses", balance, GAME, BALANCE, "run"))
     if used:
         charts.append(lines("Time used per game", used, GAME, USED, "side"))
-    about = (
-        "Games are in the order of play. Ends are CSA's words: TORYO is a resignation, TIME_UP a loss on time, KACHI a "
-        "declaration, CHUDAN a lost connection. Points count a draw as half; unfinished games do not count. Times are "
-        "the server's, in seconds."
-    )
-    return Section("Games on servers", about, charts, [Table(RUNS, table), *tables], origins)
+    return Section(label("Games on servers"), label(ABOUT), charts, [_table(RUNS, table), *tables], origins)
+
+
+def _table(head: Iterable[str], cells: list[list[str]], title: str = "") -> Table:
+    return Table(tuple(map(label, head)), cells, label(title))
 
 
 def _totals(run: Run, origin: Origin, games: Sequence[ServerGameLine]) -> list[str]:
@@ -80,7 +85,7 @@ def _totals(run: Run, origin: Origin, games: Sequence[ServerGameLine]) -> list[s
     report = report_of(server, name, games, list(read_lines(run.path, LostConnection)), run.path)
     counts = (report.unfinished, report.losses_on_time, report.lost_connections)
     results = f"{report.wins} - {report.draws} - {report.losses}"
-    return [run.name, f"{name} on {server}", results, *map(str, counts), origin.machine]
+    return [run.name, label(f"{name} on {server}"), results, *map(str, counts), label(origin.machine)]
 
 
 def _balance(run: str, games: Iterable[ServerGameLine]) -> list[Row]:
@@ -97,7 +102,7 @@ def _used(run: str, games: Iterable[ServerGameLine], times: dict[int, TimeUsed |
     for game in games:
         if (used := times[game.number]) is not None:
             for side, seconds in (("own", used.own), ("opponent's", used.opponent)):
-                named = {"side": f"{run}: {side}", GAME: game.number, USED: seconds, "opponent": _opponent(game)}
+                named = {"side": label(f"{run}: {side}"), GAME: game.number, USED: seconds, "opponent": _opponent(game)}
                 rows.append({**named, "moves": game.moves, **_result(game)})
     return rows
 
@@ -114,14 +119,14 @@ def _opponents(run: str, games: Iterable[ServerGameLine]) -> Table:
         points = f"{(win + draw / 2) / counted:.0%}" if counted else ""
         last = max(game.started for game in own)[:10]
         cells.append([name, str(len(own)), f"{win} - {draw} - {loss}", points, str(unfinished), last])
-    return Table(OPPONENTS, cells, f"{run}: opponents")
+    return _table(OPPONENTS, cells, f"{run}: opponents")
 
 
 def _ends(run: str, games: Sequence[ServerGameLine]) -> Table:
     """Return how games ended; the most frequent end first."""
     ends = [end for end, _ in Counter(game.ending for game in games).most_common()]
-    cells = [[end, *map(str, _counts([game for game in games if game.ending == end]))] for end in ends]
-    return Table(ENDS, cells, f"{run}: ends of games")
+    cells = [[label(end), *map(str, _counts([game for game in games if game.ending == end]))] for end in ends]
+    return _table(ENDS, cells, f"{run}: ends of games")
 
 
 def _games(run: str, games: Sequence[ServerGameLine], times: dict[int, TimeUsed | None]) -> Table:
@@ -131,10 +136,10 @@ def _games(run: str, games: Sequence[ServerGameLine], times: dict[int, TimeUsed 
         used = times[game.number]
         seconds = ["", "", ""] if used is None else [f"{one:,.0f}" for one in (used.own, used.longest, used.opponent)]
         when = game.started[:16].replace("T", " ")
-        found = [str(game.number), game.colour, str(game.moves), *seconds, when, game.kif]
-        cells.append([_opponent(game), f"{game.result}, {game.ending}", *found])
+        found = [str(game.number), label(game.colour), str(game.moves), *seconds, when, game.kif]
+        cells.append([_opponent(game), label(", ").join(_result(game).values()), *found])
     title = "games" if len(latest) == len(games) else f"the latest {len(latest)} of {len(games):,} games"
-    return Table(GAMES, cells, f"{run}: {title}")
+    return _table(GAMES, cells, f"{run}: {title}")
 
 
 def _opponent(game: ServerGameLine) -> str:
@@ -142,7 +147,7 @@ def _opponent(game: ServerGameLine) -> str:
 
 
 def _result(game: ServerGameLine) -> Row:
-    return {"result": game.result, "end": game.ending}
+    return {"result": label(game.result), "end": label(game.ending)}
 
 
 def _counts(games: Iterable[ServerGameLine]) -> tuple[int, int, int, int]:

@@ -1,4 +1,4 @@
-"""The page of matches and leagues in Japanese: no text of it is English, and the English page does not change."""
+"""The page of matches, leagues and games on servers in Japanese: no text is English, and the English page stays."""
 
 from __future__ import annotations
 
@@ -13,19 +13,23 @@ import pytest
 from experiments.arena.arena_games import ArenaGame
 from experiments.arena.course import Moment
 from experiments.arena.engine_match import VERB as USI_VERB
+from experiments.csa.server_results import LostConnection
 from experiments.language import catalogue
 from experiments.language.catalogue import reading
 from experiments.language.japanese import JAPANESE
 from experiments.report.report import Report, find_runs, read_sections, write_report
+from experiments.report.server_section import MOST_GAMES
 from lite import run_folder
 from lite.run_folder import Maker, RunPlan, RunWriter
 from liteshogi import __main__ as front_door
 from search.system.command_line import started_by
 from tests.experiments.report.conftest import MAKER, MATCH, made, make_league, make_match
+from tests.experiments.report.test_server import GAMES, KIF, PLAN, game
 
 pytest.importorskip("vl_convert", reason="charts need vl-convert-python")
 
-NAMES = ("</script>.safetensors", "(5000 nodes)", "default (100 nodes)", "LiteShogi", "Elo", "Bradley-Terry")
+NAMES = ("</script>.safetensors", "(5000 nodes)", "default (100 nodes)", "mine", "<b>other", "other", "wdoor")
+NAMES += ("kif/0001.kifu", "kif/0002.kifu", "kif/missing.kifu", "LiteShogi", "Elo", "Bradley-Terry")
 """Names of the players below, and words that both languages share."""
 COMMANDS = re.compile(r"liteshogi .*|Python から [\w ]+: .*|0\.1\.0 0+|One CPU, avx2|\d*|[abc]")
 """Texts that are no language."""
@@ -52,6 +56,10 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("experiments.report.match_section.read_course", lambda _: moments)
     make_league(folder / "リーグ")
     make_league(folder / "総当たり", 1, result="draws")
+    server = made(folder / "サーバ", PLAN, [*GAMES, LostConnection("2026-11-28T17:00:00", 4, "reset")])
+    (server / "kif").mkdir()
+    (server / "kif" / "0001.kifu").write_text(KIF, encoding="utf-8")
+    made(folder / "多数", PLAN, [game(number) for number in range(1, MOST_GAMES + 3)])
     return folder
 
 
@@ -100,11 +108,11 @@ def test_a_japanese_page_has_no_english(runs: Path) -> None:
     assert {"リーグ戦", "対局者1のレート差（Elo）", "勝率の推移", "対局者1の勝率", "コマンドとマシン"} <= set(texts)
     assert not [text for text in texts if not COMMANDS.fullmatch(text) and english_words(text)]
     anchors = re.findall(r'href="#([^"]*)"', body_of(page))
-    assert len(set(anchors)) == len(anchors) == 3
+    assert len(set(anchors)) == len(anchors) == 4
     assert all(page.count(f'id="{anchor}"') == 1 for anchor in anchors)
 
 
-def test_every_text_of_matches_leagues_and_frame_has_a_japanese_entry(
+def test_every_text_of_translated_sections_and_frame_has_a_japanese_entry(
     runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: dict[str, str] = {}
@@ -117,7 +125,6 @@ def test_every_text_of_matches_leagues_and_frame_has_a_japanese_entry(
     monkeypatch.setattr(catalogue, "translated", translated)
     page_of(runs, "page.html", "--language", "ja")
     assert len(asked) > 50
-    del asked[f"{runs.parent}/page.html"]
     missing = [text for text, japanese in asked.items() if text == japanese and not COMMANDS.fullmatch(text)]
     assert not missing, "\n".join(missing)
 
