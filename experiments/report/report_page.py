@@ -89,7 +89,7 @@ def as_page(title: str, sections: Sequence[Section], pictures: Mapping[int, str]
         *parts,
         _origins([origin for section in sections for origin in section.origins]),
         json_script("charts", drawn),
-        f"<script>{vl_convert.javascript_bundle('window.vegaEmbed = vegaEmbed;')}</script>",
+        f"<script>{vl_convert.javascript_bundle()}</script>",
         f"<script>{DRAW}</script>",
     ]
     return html_page(title, STYLE, "\n".join(body))
