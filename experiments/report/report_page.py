@@ -108,7 +108,7 @@ def as_page(title: str, sections: Sequence[Section], pictures: Mapping[int, str]
         *parts,
         _origins([origin for section in sections for origin in section.origins]),
         json_script("charts", drawn),
-        f"<script>{vl_convert.javascript_bundle('window.vegaEmbed = vegaEmbed;')}</script>",
+        f"<script>{vl_convert.javascript_bundle()}</script>",
         f"<script>{script if is_english else SHOW.replace('DRAW', script)}</script>",
     ]
     style = STYLE if is_english else f"{font_face()}\n{STYLE}{STYLE_OF_JAPANESE}"
