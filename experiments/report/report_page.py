@@ -100,6 +100,7 @@ def as_page(title: str, sections: Sequence[Section], pictures: Mapping[int, str]
         "specs": [chart.spec for chart in charts],
         "config": config("var(--ink)", "var(--grid)", "transparent", FONT if is_english else FONTS),
     }
+    bundle = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its stub lacks the default
     script = DRAW.replace("NOT_DRAWN", label(NOT_DRAWN))
     body = [
         *(() if is_english else (HIDE,)),
@@ -108,7 +109,7 @@ def as_page(title: str, sections: Sequence[Section], pictures: Mapping[int, str]
         *parts,
         _origins([origin for section in sections for origin in section.origins]),
         json_script("charts", drawn),
-        f"<script>{vl_convert.javascript_bundle()}</script>",
+        f"<script>{bundle}</script>",
         f"<script>{script if is_english else SHOW.replace('DRAW', script)}</script>",
     ]
     style = STYLE if is_english else f"{font_face()}\n{STYLE}{STYLE_OF_JAPANESE}"
