@@ -32,8 +32,9 @@ KINDS = {
     **dict.fromkeys(("started", "updated"), r"\d{4}-\d\d-\d\d\S*"),
     **dict.fromkeys(("lower", "upper"), r"[+-]\d+|\?"),
     "server": r"\S+:\d+",
+    "duration": r"[\d:]+",
 }
-"""Patterns of values that are not just any text: digits, times, ends of intervals, and addresses."""
+"""Patterns of values that are not just any text: digits, times, ends of intervals, addresses."""
 LABEL = "label"
 """Context of a page's labels."""
 _READERS: list[Words] = []

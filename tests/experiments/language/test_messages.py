@@ -136,6 +136,19 @@ def test_named_endings_errors_of_boards_and_compiled_parts_are_translated(text: 
         ("g.csa game 2: cannot read the line 'x' (line 12)", "g.csa 第2局: 行を読めません: 'x'（12行目）"),
         ("/engines/x: there is no such engine", "/engines/x: エンジンがありません"),
         ("40 of 100 games, Elo +12 +- 30, 0:10 left", "100局中 40局、レート差 +12 ± 30、残り 0:10"),
+        ("9 of 36 games, a leads with +3 +- 40, 1:02:03 left", "36局中 9局、首位 a +3 ± 40、残り 1:02:03"),
+        (
+            "1 of 4 games, first engine 1 points of 1, 0:15 left",
+            "4局中 1局、先に書いたエンジンが1局で1点、残り 0:15",
+        ),
+        (
+            "9 of at most 36 games, Elo +3 to +9, LLR 0.30 (-2.94 to 2.94), 0:03 left",
+            "最大36局中 9局、レート差 +3 から +9、LLR 0.30（-2.94 から 2.94）、残り 0:03",
+        ),
+        (
+            "warning: not written, as KIF cannot express it: game.db: game 2: no moves",
+            "警告: KIF にできない対局を除きました: game.db: 第2局: 指し手がありません",
+        ),
         ("default - a :    3 -   0 -   1    75 %  pairs 0, 1", "default - a :    3勝   0分   1敗    75 %  組 0, 1"),
         ("Elo +519 (+432 to +683)", "レート差 +519（+432 から +683）"),
         ("Elo +3 to +9", "レート差 +3 から +9"),
