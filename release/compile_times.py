@@ -18,11 +18,13 @@ from search.compiling.progress import TABLE
 from search.system.files import write_atomically
 
 _CALLS = {
+    "ahead": "from search.warmup import compile_ahead; compile_ahead()",
     "search": "from search.warmup import compile_search; compile_search()",
     "beside": "from search.warmup import compile_search, compile_beside; compile_search(); compile_beside()",
     "puct": "from search.warmup import compile_puct; compile_puct()",
 }
-"""The parts of a first start: the search, what a second process compiles beside it, and the PUCT player."""
+"""The parts of a first start: what a second process compiles of the search, the search, what that process compiles
+besides, and the PUCT player."""
 _AFTER = {
     "positions": """
 import cshogi, numpy as np
@@ -59,10 +61,11 @@ def measure() -> dict[str, dict[str, float]]:
     for part, call in _CALLS.items():
         with TemporaryDirectory() as cache:
             found[part] = compiled_by(call, cache)
-    found["beside"] = {name: seconds for name, seconds in found["beside"].items() if name not in found["search"]}
+    for part, earlier in (("beside", "search"), ("search", "ahead")):
+        found[part] = {name: seconds for name, seconds in found[part].items() if name not in found[earlier]}
     with TemporaryDirectory() as cache:
         compiled_by(_CALLS["beside"], cache)
-        return found | measure_others(cache, {*found["search"], *found["beside"]})
+        return found | measure_others(cache, {*found["ahead"], *found["search"], *found["beside"]})
 
 
 def measure_others(cache: str, engine: Collection[str]) -> dict[str, dict[str, float]]:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from numba import typeof
 
 from search.compiling.cache_directory import make_directory, note_use
 from search.compiling.cache_files import LOCK_NAME
@@ -34,23 +35,57 @@ _MATE_PROBLEM = "4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1"
 _BUSY_POSITION = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 
 
+def compile_ahead() -> None:
+    """Compile functions that the search calls, in a second process before the first one comes to them.
+
+    First those that need no rules, which the first process begins with. The search's own functions, which take longest,
+    are left to the first process.
+    """
+    from search.alphabeta.correction import correct, note_likenesses
+    from search.alphabeta.game_end import find_mate_here
+    from search.alphabeta.history import learn_best, learn_table_cut, learn_unanswered
+    from search.alphabeta.picker import next_move
+    from search.alphabeta.see import exchange_wins
+    from search.alphabeta.thread import SearchThread
+    from search.alphabeta.transposition import TranspositionTable
+    from search.evaluation.accumulator import evaluate
+
+    thread, number = SearchThread(material_network(), TranspositionTable(1)), np.int64(0)
+    pos, record, sums = thread.position, thread.record, thread.accumulators
+    for function, arguments in (
+        (evaluate, (pos, sums.record, sums.network)),
+        (note_likenesses, (pos, record, number)),
+        (correct, (pos, record, *[number] * 2)),
+        (learn_best, (pos, record, *[number] * 6)),
+        (learn_unanswered, (pos, record, *[number] * 3)),
+        (learn_table_cut, (pos, record, *[number] * 3)),
+        (exchange_wins, (pos, *[number] * 2)),
+        (find_mate_here, (pos, record, number)),
+        (next_move, (pos, record, *[number] * 2)),
+    ):
+        function.compile(tuple(map(typeof, arguments)))  # for its callers: Python never calls it
+
+
 def compile_beside() -> None:
-    """Compile or load functions that the search needs last or never calls."""
+    """Compile or load functions that Python calls besides the search."""
     from search.evaluation.static_evaluation import evaluate_sfens
     from search.mate.solver import MateSolver
 
-    evaluate_sfens(material_network(), ["startpos"])
-    _check_a_line()
-    _grow_a_table()
     _find_mates()
     MateSolver(1).solve(_MATE_PROBLEM)
+    _grow_a_table()
+    evaluate_sfens(material_network(), ["startpos"])
+    _check_a_line()  # last: its module is locked until the search is compiled
 
 
 def compile_as_second(*parts: str) -> None:
-    """Run as the second process, which compiles these parts; exit when the process that started it ends."""
+    """Run as the second process, which compiles functions of the search and these parts.
+
+    It exits when the process that started it ends.
+    """
     threading.Thread(target=_end_with_input, daemon=True).start()
     PROGRESS.watched = True
-    for part in parts:
+    for part in ("ahead", *parts):
         _COMPILE[part]()
 
 
@@ -119,16 +154,16 @@ def _start_second(parts: tuple[str, ...]) -> subprocess.Popen[bytes] | None:
 
 @contextlib.contextmanager
 def _second_process(parts: tuple[str, ...]) -> Iterator[None]:
-    """Run a second process that compiles these parts while the caller compiles the search.
+    """Run a second process that compiles functions of the search and these parts while the caller compiles the search.
 
     Where both need a function, one compiles it and the other loads it (`search.compiling.compile_cache`).
     """
     second = _start_second(parts)
     if second is None:
-        PROGRESS.expect("search", *parts)
+        PROGRESS.expect("search", "ahead", *parts)
         yield
         return
-    PROGRESS.expect("search", beside=parts)
+    PROGRESS.expect("search", beside=("ahead", *parts))
     try:
         yield
         with PROGRESS.compiling():
@@ -197,5 +232,5 @@ def compile_puct() -> None:
     PuctEngine(even_network, 1).warm_up()
 
 
-_COMPILE = {"search": compile_search, "beside": compile_beside, "puct": compile_puct}
+_COMPILE = {"search": compile_search, "ahead": compile_ahead, "beside": compile_beside, "puct": compile_puct}
 """Functions that compile the parts of `search.compiling.progress`."""

@@ -30,6 +30,7 @@ PRIOR_SECONDS = 2.0
 """Weight of the assumption that this machine is as fast as the one that was measured."""
 SUBJECTS = {
     "search": "the engine",
+    "ahead": "the engine",
     "beside": "the engine",
     "puct": "the PUCT player",
     "positions": "packed positions",
@@ -38,7 +39,7 @@ SUBJECTS = {
     "training": "training",
 }
 """Names of the parts for users."""
-ENGINE = ("search", "beside")
+ENGINE = ("search", "ahead", "beside")
 """Parts of the first start."""
 FURTHER = "further functions"
 """Name of functions that are in no part, and of functions of a compiled engine that are called in another way."""
@@ -68,7 +69,10 @@ class CompileProgress:
         """The parts that were announced."""
         self._subject = ""
         """Name of what is being compiled."""
+        self._parts_beside: tuple[str, ...] = ()
+        """The parts that another process compiles meanwhile."""
         self._beside = 0.0
+        """CPU seconds of these."""
         self._depth = 0
         self._stack: list[str] = []
         """The functions being compiled, the innermost last."""
@@ -84,7 +88,7 @@ class CompileProgress:
     def expect(self, *parts: str, beside: tuple[str, ...] = ()) -> None:
         """Announce that parts of `compile_times` are needed, and parts that another process compiles meanwhile."""
         times = compile_times()
-        self._parts = parts
+        self._parts, self._parts_beside = parts, beside
         self._expected = {name: seconds for part in parts for name, seconds in times.get(part, {}).items()}
         self._beside = sum(sum(times.get(part, {}).values()) for part in beside)
 
@@ -125,9 +129,10 @@ class CompileProgress:
         if name in self._expected:
             return SUBJECTS.get(part, FURTHER)
         # A compiled function was loaded with all that it calls, which is not noted one by one.
-        is_begun = any(one in self._present for one in times)
+        is_begun = part in self._parts_beside or any(one in self._present for one in times)
         self._expected = {**self._expected, **({name: times[name]} if is_begun else times)}
-        return FURTHER if is_begun and part in ENGINE else SUBJECTS.get(part, FURTHER)
+        is_further = is_begun and part in ENGINE and part not in self._parts_beside
+        return FURTHER if is_further else SUBJECTS.get(part, FURTHER)
 
     def end(self, name: str) -> None:
         """The function is compiled."""
