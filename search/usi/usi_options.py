@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 ENTERING_KING_RULES = ("NoEnteringKing", "CSARule24", "CSARule24H", "CSARule27", "CSARule27H", "TryRule")
@@ -111,8 +112,8 @@ class OptionValues:
 
     def copy(self) -> OptionValues:
         """Copy the current values, independent of later changes."""
-        found = OptionValues(self.declared)
-        found._values.update(self._values)
+        found = copy.copy(self)
+        found._values = self._values.copy()
         return found
 
     def set(self, name: str, text: str) -> str:
