@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from search import warmup
 from search.compiling.cache_directory import note_use
 
@@ -73,3 +75,17 @@ print(compiled)
 def test_after_the_warm_up_nothing_compiles():
     done = subprocess.run([sys.executable, "-c", _NOTHING_COMPILES], capture_output=True, text=True, timeout=280)
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+@pytest.mark.slow  # compiles all anew
+def test_what_is_compiled_ahead_is_what_the_search_calls(tmp_path):
+    """Functions compiled for other types would be stored beside those that the search needs."""
+    stored = {}
+    for part in ("ahead", "search"):
+        cache = tmp_path / part
+        code = f"from search.warmup import compile_{part}; compile_{part}()"
+        environment = {**os.environ, "LITESHOGI_CACHE": str(cache)}
+        subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=600)
+        stored[part] = {file.relative_to(cache) for file in cache.rglob("*.nbc")}
+    assert len(stored["ahead"]) > 50
+    assert stored["ahead"] <= stored["search"]
