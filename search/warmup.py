@@ -44,6 +44,7 @@ def compile_ahead() -> None:
     from search.alphabeta.correction import correct, note_likenesses
     from search.alphabeta.game_end import find_mate_here
     from search.alphabeta.history import learn_best, learn_table_cut, learn_unanswered
+    from search.alphabeta.mate_in_three import find_mate_in_three
     from search.alphabeta.picker import next_move
     from search.alphabeta.see import exchange_wins
     from search.alphabeta.thread import SearchThread
@@ -62,6 +63,7 @@ def compile_ahead() -> None:
         (exchange_wins, (pos, *[number] * 2)),
         (find_mate_here, (pos, record, number)),
         (next_move, (pos, record, *[number] * 2)),
+        (find_mate_in_three, (pos, record, number)),
     ):
         function.compile(tuple(map(typeof, arguments)))  # for its callers: Python never calls it
 
@@ -71,7 +73,6 @@ def compile_beside() -> None:
     from search.evaluation.static_evaluation import evaluate_sfens
     from search.mate.solver import MateSolver
 
-    _find_mates()
     MateSolver(1).solve(_MATE_PROBLEM)
     _grow_a_table()
     evaluate_sfens(material_network(), ["startpos"])
@@ -114,20 +115,6 @@ def _grow_a_table() -> None:
     table = TranspositionTable(1)
     table.record["clusters"] = table.clusters // 2
     table.grow()
-
-
-def _find_mates() -> None:
-    """Compile the search for mates in one and in three, called as the search calls them."""
-    from search.alphabeta.game_end import find_mate_here
-    from search.alphabeta.mate_in_three import find_mate_in_three
-    from search.alphabeta.thread import SearchThread
-    from search.alphabeta.transposition import TranspositionTable
-    from search.rules.sfen import set_sfen
-
-    thread, root = SearchThread(material_network(), TranspositionTable(1)), np.int64(0)
-    set_sfen(thread.position, _BUSY_POSITION)
-    find_mate_here(thread.position, thread.record, root)
-    find_mate_in_three(thread.position, thread.record, root)
 
 
 def _start_second(parts: tuple[str, ...]) -> subprocess.Popen[bytes] | None:
