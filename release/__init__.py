@@ -1,1 +1,1 @@
-"""What makes a release of the sources: no part of it. `python -m release` tells how."""
+"""Makes releases of the sources, and is not part of them. `python -m release --help` shows the options."""

@@ -51,7 +51,7 @@ from lite.training.train import train_value
 train_value(ValueTraining(SAMPLES[1], Path("run"), network=CONFIGS["dense"](), max_steps=2))
 """,
 }
-"""What other verbs compile after the first start, each after those before it."""
+"""Functions that other verbs compile after the first start, each after the verbs above it."""
 _REPORT = "import json; from search.compiling.progress import PROGRESS; print(json.dumps(PROGRESS.seconds))"
 
 

@@ -18,7 +18,7 @@ _PARTS = Path(__file__).with_name("gui")
 
 
 def fill_folder(folder: Path, wheels: Sequence[Path]) -> None:
-    """Make the folder, for these wheels; what they have compiled is for the Python that this runs on."""
+    """Make the folder with these wheels, whose compiled code is for the running version of Python."""
     folder.mkdir()
     words = {"@VERSION@": __version__, "@PYTHON@": f"{sys.version_info.major}.{sys.version_info.minor}"}
     for part in sorted(_PARTS.iterdir()):
@@ -40,7 +40,7 @@ def fill_folder(folder: Path, wheels: Sequence[Path]) -> None:
 
 
 def make_archive(output: Path, wheels: Sequence[Path]) -> Path:
-    """The folder as one file, `liteshogi-VERSION-gui.zip`."""
+    """Write the folder as one file, `liteshogi-VERSION-gui.zip`; return its path."""
     name = f"liteshogi-{__version__}"
     with TemporaryDirectory() as place:
         fill_folder(Path(place) / name, wheels)

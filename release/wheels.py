@@ -23,7 +23,7 @@ _COMPILE = "from search.warmup import warm_up; warm_up()"
 
 
 def write_sources(directory: Path) -> None:
-    """Put the files of the last commit there. ValueError if those at hand are others: a release must be one that can
+    """Write the files of the last commit. ValueError if the working tree differs: a release must be one that can
     be made again."""
     if changed := _git("status", "--porcelain").decode().splitlines():
         first = changed[0][3:] + (f" and {len(changed) - 1} more" if changed[1:] else "")
@@ -63,20 +63,22 @@ def compile_for(target: Target, sources: Path) -> Path:
 
 
 def platform_tag() -> str:
-    """Of the wheel with compiled code. That calls into the C library alone, by names as old as numba's own wheels."""
+    """Return the platform tag of the wheel with compiled code: it requires only the C library that numba requires."""
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     return platform.replace("linux_", "manylinux_2_17_")
 
 
 def build(sources: Path, output: Path, *options: str) -> None:
-    """`python -m build` of a source tree."""
+    """Run `python -m build` on a source tree."""
     command = [sys.executable, "-m", "build", str(sources), "--outdir", str(output.resolve()), *options]
     subprocess.run(command, check=True, cwd=sources.parent)  # elsewhere: a folder `build` would stand for the module
 
 
 def make_wheels(output: Path, targets: Sequence[Target] = TARGETS) -> list[Path]:
-    """Make all three in a folder, one of them with code compiled for these targets, and tell what is in it. Takes
-    minutes."""
+    """Make all three packages in a folder, one of them with code compiled for these targets; return their paths.
+
+    Takes minutes.
+    """
     output.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as name:
         sources = Path(name) / "liteshogi"

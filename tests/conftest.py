@@ -1,4 +1,4 @@
-"""For every room: network files of other programs' formats, made here; Ctrl-C and hang-ups for what tests start."""
+"""Fixtures of all tests: network files in other programs' formats, and default signal handling in processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from search.compiling import cache_files
 
 FEATURES = {"half_kp": ("HalfKP(Friend)", 0x5D69D5B8, 125_388), "k_p": ("K+P", 0x3F5717FF, 1710)}
 
-# How long an example takes is the machine's affair; the fixtures that examples share are folders and open engines.
+# The time of an example depends on the machine; the fixtures that examples share are folders and open engines.
 settings.register_profile(
     "unhurried",
     deadline=None,
@@ -27,18 +27,18 @@ settings.register_profile(
 )
 settings.load_profile("unhurried")
 
-# Tests beside each other compile the same code. Who waits for another's need not say so among what is tested.
+# Concurrent tests compile the same code. A notice that one waits for another would appear in the tested output.
 cache_files.PATIENCE_SECONDS = float("inf")
 
 # Jobs that a shell starts in the background ignore Ctrl-C, and so would every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# So `nohup` has it with SIGHUP. This process goes on hearing none; those that it starts begin with the default.
+# `nohup` does the same with SIGHUP. This process keeps ignoring it; processes that it starts have the default.
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--data`."""
+    """Add the option `--data`."""
     parser.addoption(
         "--data",
         type=Path,
@@ -48,9 +48,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Where tests are only collected (`make bytecode`), have Hypothesis store its tables of characters and constants.
+    """If tests are only collected (`make bytecode`), make Hypothesis store its tables of characters and constants.
 
-    Where they are missing, each of the tests' processes makes them, for seconds.
+    If they are missing, each test process computes them, which takes seconds.
     """
     if session.config.option.collectonly:
         with warnings.catch_warnings():
@@ -75,7 +75,7 @@ def nnue_words(features: str, width: int, first: int, second: int, sparse: str =
 
 
 def nnue_hashes(features: str, width: int, first: int, second: int) -> tuple[int, int]:
-    """The hashes of the rows and of the layers."""
+    """Return the hash of the rows and the hash of the layers."""
     inner = 0xEC42E90D ^ (2 * width)
     for outputs, activated in ((first, True), (second, True), (1, False)):
         inner = ((0xCC03DAE4 + outputs) % (1 << 32)) ^ (inner >> 1) ^ (inner << 31) % (1 << 32)
@@ -120,13 +120,13 @@ def nnue_content() -> Callable[..., bytes]:
 
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, Callable[[Path], object]], Path]:
-    """made_once(path, make): copy to `path` the file that make(path) makes, which one of the tests' processes calls."""
+    """made_once(path, make): copy to `path` the file that make(path) makes; only one test process calls `make`."""
     place = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         place = place.parent
 
     def copied(path: Path, make: Callable[[Path], object]) -> Path:
-        from filelock import FileLock  # which PyTorch brings
+        from filelock import FileLock  # which PyTorch provides
 
         common = place / f"made once {path.name}"
         with FileLock(f"{common}.lock"):
@@ -142,12 +142,12 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, Calla
 
 @pytest.fixture(scope="session")
 def one_torchlib() -> Iterator[None]:
-    """Have PyTorch read its ONNX operators once in a process: each export reads them again, a quarter of its time."""
+    """Make PyTorch read its ONNX operators once per process; each export would spend a quarter of its time on it."""
     try:
         from torch.onnx._internal.exporter._registration import ONNXRegistry
 
         read = ONNXRegistry.from_torchlib
-    except (ImportError, AttributeError):  # another version of PyTorch takes its time
+    except (ImportError, AttributeError):  # other versions of PyTorch read them each time
         yield
         return
     with pytest.MonkeyPatch.context() as patch:
@@ -157,7 +157,7 @@ def one_torchlib() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def tiny_onnx(tmp_path_factory: pytest.TempPathFactory, made_once: Callable[..., Path]) -> Path:
-    """A network of one block with random weights and a draw head, in a path with a space."""
+    """Return the path (with a space) of a network of one block with random weights and a draw head."""
 
     def make(path: Path) -> None:
         import torch

@@ -1,4 +1,4 @@
-"""A ledger of what long work by hand has come to: a line of JSON for each record, a dataclass."""
+"""Logs of long work that is started by hand: one line of JSON per record, which is a dataclass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def append(path: Path, record: Any) -> None:
 
 
 def read(path: Path, kind: type[Record]) -> list[Record]:
-    """Those of a file; none of a file that is not there."""
+    """Return the records of a file; a missing file has none."""
     if not path.exists():
         return []
     return [kind(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]

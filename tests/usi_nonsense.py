@@ -1,4 +1,4 @@
-"""What may be said over USI that means something, and what may never come back, whatever is said."""
+"""Parts of USI commands for random input, and a check that the output is always valid USI."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ KNOWN = {command.split()[0] for command in COMMANDS} | {"quit"}
 
 
 FOR_PEOPLE = {"d", "side", "moves", "eval", "bench"}
-"""Commands that are answered in words or boards, not in USI."""
+"""Commands that are answered by text or diagrams, not by USI."""
 
 
 def is_harmless(line: str) -> bool:
-    """Whether a line is neither `quit`, nor one for people, nor a request for much memory or many threads, nor an
-    EvalFile that may not exist, which ends a process at `isready`."""
+    """Return whether a line may be sent: not `quit`, no command for people, no request for much memory or many
+    threads, and no EvalFile that may be missing, which ends a process at `isready`."""
     if "evalfile" in line.lower() and line not in COMMANDS:
         return False
     numbers = re.findall(r"\d+", line)
@@ -69,7 +69,7 @@ def is_harmless(line: str) -> bool:
 
 
 def check_answers(lines: list[str]) -> None:
-    """Nothing but USI comes out, and no defect of the program hides behind the words."""
+    """Check that the output is valid USI and reports no defect of the program."""
     for line in lines:
         word = (line.split() or [""])[0]
         assert word in ("", "id", "option", "usiok", "readyok", "info", "bestmove", "checkmate"), line[:200]
@@ -80,7 +80,7 @@ def check_answers(lines: list[str]) -> None:
 
 @functools.cache
 def running_session() -> InProcess:
-    """A session in this process with a small table, the same one at every call."""
+    """Return the shared session in this process, with a small table."""
     session = InProcess()
     session.send("setoption name USI_Hash value 2").settle()
     return session

@@ -1,4 +1,4 @@
-"""A USI session for tests, with a real process behind pipes or with a protocol in this one."""
+"""USI sessions for tests, with a real process behind pipes or in this process."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from search.usi.adapter import Adapter
 from search.usi.session import Session as UsiSession
 
 PATIENCE = 240.0
-"""Seconds until a line that does not come is a hang; a busy machine or a cold cache is none."""
+"""Limit of an answer in seconds; long enough for a busy machine and an empty cache."""
 
 
 class Session:
-    """Lines that were sent and lines that came back, in order; `send` is left to the two kinds of session."""
+    """The lines sent and received, in order; the two kinds of session implement `send`."""
 
     patience = PATIENCE
 
@@ -33,7 +33,7 @@ class Session:
         raise NotImplementedError
 
     def receive(self, line: str | None) -> None:
-        """Take a line in; None at the end of the stream."""
+        """Receive a line; None at the end of the stream."""
         with self._arrived:
             if line is None:
                 self._ended = True
@@ -44,7 +44,7 @@ class Session:
             self._arrived.notify_all()
 
     def until(self, beginning: str) -> list[str]:
-        """The lines up to the first that begins so; they are taken out. AssertionError if none comes."""
+        """Take the lines up to the first with this prefix. AssertionError if none comes."""
         end = time.monotonic() + self.patience
         with self._arrived:
             looked_at = 0
@@ -59,30 +59,30 @@ class Session:
                 assert self._arrived.wait(end - time.monotonic()), missing
 
     def waiting(self) -> list[str]:
-        """The lines that are there; they are taken out."""
+        """Take the lines that have arrived."""
         with self._arrived:
             taken, self._unread = self._unread, []
         return taken
 
     def words(self) -> str:
-        """What `info string` says in the lines that are there; they are taken out."""
+        """Take the lines that have arrived; return the texts of `info string`."""
         return "\n".join(line for line in self.waiting() if line.startswith("info string"))
 
     def bestmove(self) -> str:
-        """The move of the next `bestmove`."""
+        """Return the move of the next `bestmove`."""
         return self.until("bestmove ")[-1].split()[1]
 
     def settle(self) -> list[str]:
-        """Have everything that was sent before obeyed: the lines it has caused."""
+        """Wait until all commands are executed; return the lines that they have caused."""
         self._settled += 1
-        # An unknown command is answered in its turn, and by words that nothing else can cause.
+        # An unknown command is answered in order, by a text that nothing else causes.
         return self.send("isready", f"settle{self._settled}").until(
             f"info string unknown command 'settle{self._settled}'"
         )
 
 
 class InProcess(Session):
-    """The protocol in this process; `make` gets what its lines are to be written to."""
+    """A session in this process; `make` is called with the stream for its output."""
 
     def __init__(self, adapter: Adapter | None = None) -> None:
         super().__init__()
@@ -96,8 +96,8 @@ class InProcess(Session):
 
 
 class Process(Session):
-    """`liteshogi` as a GUI starts it, with `flags`; `arguments` go to Python, `environment` is added to this
-    process's."""
+    """`liteshogi` as a GUI starts it, with `flags`; `arguments` are for Python, `environment` is added to that of this
+    process."""
 
     def __init__(self, *arguments: str, flags: Sequence[str] = (), **environment: str) -> None:
         super().__init__()
@@ -136,13 +136,13 @@ class Process(Session):
         return self
 
     def close_input(self) -> None:
-        """The end of input."""
+        """Close the input of the process."""
         assert self.process.stdin is not None
         with contextlib.suppress(OSError):
             self.process.stdin.close()
 
     def ended(self) -> int:
-        """Wait for the process's end; its exit status. Nothing may have been said on standard error."""
+        """Wait for the end of the process; return its exit status. Standard error must be empty."""
         status = self.process.wait(self.patience)
         for reader in self._readers:
             reader.join(self.patience)
@@ -150,7 +150,7 @@ class Process(Session):
         return status
 
     def kill(self) -> None:
-        """End it whatever happens, when a test is over."""
+        """Kill the process if it is running, at the end of a test."""
         self.process.kill()
         self.process.wait()
         self.close_input()

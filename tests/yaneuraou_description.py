@@ -1,6 +1,6 @@
-"""YaneuraOu's evaluation straight from a file's bytes, in Python's own integers, by the published description alone.
+"""YaneuraOu's evaluation from the bytes of a file, in Python integers, by the published description alone.
 
-Nothing of `search.evaluation` is used. It is slow: a few positions of small networks.
+It does not use `search.evaluation`. It is slow, so only for a few positions of small networks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KING_ZONES = {"k3k3": 3, "k9k9": 9, "k9k9z": 9, "k13k13z": 13, "k21k21": 21, "k2
 
 @dataclass
 class Side:
-    """What a position is to one side: piece numbers but the kings', both kings' squares, and its own hand."""
+    """A side's view of a position: piece numbers except of kings, the squares of both kings, and the side's hand."""
 
     pieces: list[int]
     own_king: int

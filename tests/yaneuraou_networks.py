@@ -107,7 +107,7 @@ def parse_arch(text):
 
 
 class Random:
-    """Counter-based SplitMix64: element i of tensor `tag` depends on nothing but (seed, tag, i)."""
+    """Counter-based SplitMix64: element i of tensor `tag` depends only on (seed, tag, i)."""
 
     def __init__(self, seed):
         self.seed = seed
@@ -136,7 +136,7 @@ def ceil32(n):
 
 
 def sleb128(values):
-    """Signed LEB128 of an int16 array: 7 bits a byte, low bits first, bit 7 = another byte follows."""
+    """Signed LEB128 of an int16 array: 7 bits per byte, low bits first, bit 7 = another byte follows."""
     v = values.astype(np.int32)
     size = 1 + ((v < -64) | (v > 63)) + ((v < -8192) | (v > 8191))
     out = np.empty((v.size, 3), np.uint8)

@@ -1,4 +1,4 @@
-"""Sessions with the engine, and judges of its moves."""
+"""Fixtures: USI sessions, and a check that a move is legal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def new_protocol() -> Callable[[], InProcess]:
 
 @pytest.fixture
 def protocol(new_protocol) -> Iterator[InProcess]:
-    """One of these, closed at the end."""
+    """Return a session in this process; it is closed at the end of the test."""
     session: InProcess = new_protocol()
     yield session
     session.usi.close()

@@ -27,7 +27,7 @@ class Block:
     mark: str | None
     """`run` or `not run:`."""
     words: str
-    """Text of the comment after the mark."""
+    """Text of the comment after `run` or `not run:`."""
     script: str
 
     def commands(self) -> Iterator[list[str]]:
@@ -49,18 +49,21 @@ class Block:
                     command += [word.rstrip(";")] if word.rstrip(";") else []
 
     @property
-    def instead(self) -> dict[str, str]:
-        """Return {word: replacement} for a test."""
+    def replacements(self) -> dict[str, str]:
+        """Return the words that a test replaces, {word: replacement}."""
         return dict(one.split("=>", 1) for one in shlex.split(self.words))
 
     def to_run(self) -> Iterator[list[str]]:
-        """Yield the commands with the replacements."""
+        """Yield the commands with words replaced for a test."""
         for program, *words in self.commands():
-            yield [program, *(new for word in words for new in shlex.split(self.instead.get(word, shlex.quote(word))))]
+            yield [
+                program,
+                *(new for word in words for new in shlex.split(self.replacements.get(word, shlex.quote(word)))),
+            ]
 
 
 def blocks_of(path: Path) -> list[Block]:
-    """Return the blocks of a document."""
+    """Return the blocks of commands of a document."""
     return [
         Block(mark or None, words, script) for mark, words, script in _BLOCK.findall(path.read_text(encoding="utf-8"))
     ]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from liteshogi import __main__ as front_door
-from tests.complaints import complaints
+from tests.error_lines import error_lines
 
 BARE = (
     "import sys\nclass Missing:\n    def find_spec(self, name, *more):\n        if name in {missing!r}:\n"
@@ -59,7 +59,7 @@ def test_the_engines_own_verbs_need_no_extra(arguments):
     missing = ("torch", "cshogi", "onnx", "onnxruntime", "matplotlib", "shogiarena", "rsshogi")
     script = BARE.format(missing=missing, arguments=arguments, main=MAIN)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=250)
-    assert (done.returncode, complaints(done.stderr)) == (0, [])
+    assert (done.returncode, error_lines(done.stderr)) == (0, [])
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_games_in_process_do_not_load_pytorch(verb, rest, tmp_path):
     assert (done.returncode, "error" in done.stderr) == (0, False), done.stderr
 
 
-def test_a_verb_that_is_nearly_right_is_guessed():
+def test_a_misspelt_verb_is_guessed():
     done = subprocess.run([sys.executable, "-m", "liteshogi", "trian"], capture_output=True, text=True, timeout=60)
     assert "did you mean train?" in done.stderr
 
@@ -91,7 +91,7 @@ def test_a_closed_pipe_is_quiet(arguments):
         [sys.executable, "-m", "liteshogi", *arguments], stdout=write_end, stderr=subprocess.PIPE, timeout=240
     )
     os.close(write_end)
-    assert (done.returncode, complaints(done.stderr)) == (0, [])
+    assert (done.returncode, error_lines(done.stderr)) == (0, [])
 
 
 def test_an_interruption_prints_one_line(monkeypatch, capsys):
@@ -111,10 +111,10 @@ def test_an_interruption_prints_one_line(monkeypatch, capsys):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("words", [["convert", str(SAMPLE), "-o", "a.hcpe"], ["export", "dense-64-16", "-o", "net.h"]])
 def test_a_request_to_end_leaves_no_hidden_file(words, tmp_path):
-    """The request comes when all output is written under hidden names."""
+    """SIGTERM arrives when all output is written under hidden names."""
     end = "import os, signal, sys; from search.system.files import WholeFile\n"
     end += "WholeFile.finish = lambda file: os.kill(os.getpid(), signal.SIGTERM)\n"
     script = f"{end}sys.argv = ['liteshogi', *{words!r}]\n{MAIN}"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=250)
-    assert (done.returncode, complaints(done.stderr)[-1]) == (130, "interrupted")
+    assert (done.returncode, error_lines(done.stderr)[-1]) == (130, "interrupted")
     assert not list(tmp_path.iterdir())

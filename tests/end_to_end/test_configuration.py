@@ -1,4 +1,4 @@
-"""`--config`: options read from a file equal those that were written, and single options override them."""
+"""`--config`: options read from a file equal the written ones, and single options override them."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_a_run_is_repeated_from_its_file(tmp_path: Path, monkeypatch: pytest.Mon
     a, c = (read_configuration(tmp_path / name / "run.json") for name in "ac")
     assert {name for name in a if a[name] != c[name]} == {"lambda", "output"}
     assert load_model(tmp_path / "c")[1].provenance["options"]["lambda_"] == 0.1
-    # The run of the file itself goes on.
+    # The run that wrote the file is resumed.
     assert not liteshogi(monkeypatch, "train", "untied", "--config", config, "--resume", "--epochs", 3)
     steps, before = (load_model(tmp_path / name)[1].provenance["steps"] for name in "ab")
     assert steps == 3 * before // 2

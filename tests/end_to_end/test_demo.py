@@ -1,4 +1,4 @@
-"""The whole road: sample games to a trained, folded, playing network, and what it leaves behind."""
+"""The demo: from sample games to a trained, folded and playing network, and the files that remain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POSITIONS = 20_000
 
 @pytest.fixture
 def shorter(tmp_path, monkeypatch):
-    """The sample's first games alone."""
+    """Use only the first games of the sample."""
     folder, name = tmp_path / "sample", "teacher_sample.hcpe3"
     shutil.copytree(demo.SAMPLE, folder)
     whole = (demo.SAMPLE / name).read_bytes()
@@ -34,7 +34,7 @@ def shorter(tmp_path, monkeypatch):
 
 
 @pytest.mark.timeout(600)
-def test_the_demo_makes_what_it_promises(shorter, tmp_path, capsys):
+def test_the_demo_writes_all_announced_files(shorter, tmp_path, capsys):
     output = tmp_path / "demo"
     Demo(output=output, epochs=4, nodes=300, json=True).run()
     figures = json.loads(capsys.readouterr().out)
@@ -48,12 +48,12 @@ def test_the_demo_makes_what_it_promises(shorter, tmp_path, capsys):
 
 
 class Cut(Exception):
-    """Ends a demo early."""
+    """Error that ends a demo early."""
 
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Return the folder of a demo that was interrupted in its training, without its work."""
+    """Return the folder of a demo that was interrupted during training, without intermediate files."""
 
     def expand(expansion):
         nets = {"net": "default", "searched": "default"}
@@ -74,8 +74,8 @@ def made(tmp_path, monkeypatch):
     return tmp_path / "demo"
 
 
-def test_a_demo_that_was_cut_is_made_anew(made, monkeypatch):
-    """Also with other epochs; what lies beside its positions stays."""
+def test_an_interrupted_demo_starts_again(made, monkeypatch):
+    """Also with another number of epochs; other files beside its positions remain."""
     (made / "positions" / "notes.txt").touch()
     beside = []
 
@@ -100,7 +100,7 @@ def test_a_demo_that_was_cut_is_made_anew(made, monkeypatch):
         ("run/run.json", "{", "["),
     ],
 )
-def test_a_demo_replaces_nothing_of_others(made, file, before, other):
+def test_a_demo_replaces_no_other_files(made, file, before, other):
     text = (made / file).read_text()
     assert before in text
     (made / file).write_text(text.replace(before, other))

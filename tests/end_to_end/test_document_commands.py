@@ -81,7 +81,7 @@ a process of its own takes each step seconds to begin."""
 
 
 def run(words: list[str], folder: Path) -> None:
-    """Run a command as a user types it."""
+    """Run a command line as a user types it."""
     program, *rest = words
     assert program in (PROGRAM, "python"), shlex.join(words)
     command = [sys.executable, *(["-P", "-c", MAIN] if program == PROGRAM else []), *rest]
@@ -91,7 +91,7 @@ def run(words: list[str], folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def granted(tmp_path_factory: pytest.TempPathFactory, nnue_content: Callable[..., bytes]) -> Path:
-    """Make a folder with small games, records, openings, networks and an engine by the names that documents use."""
+    """Make a folder with small games, records, openings, networks and an engine under the names that documents use."""
     folder = tmp_path_factory.mktemp("granted")
     for name in ("experiments", "tests"):
         (folder / name).symlink_to(ROOT / name)
@@ -136,17 +136,17 @@ def test_every_block_says_whether_its_commands_run(path: Path) -> None:
         assert block.mark is not None, f"<!-- run --> or <!-- not run: why --> is missing above\n{block.script}"
         assert block.mark == "run" or block.words.strip(), f"<!-- not run: why -->, of\n{block.script}"
         there = {word for command in block.commands() for word in command}
-        assert block.mark != "run" or set(block.instead) <= there, f"no such word in\n{block.script}"
+        assert block.mark != "run" or set(block.instead) <= there, f"no such word in the block\n{block.script}"
     prose = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     hidden = re.search(r"^ {4}(liteshogi|make|pip|python|pytest) .*", prose, re.MULTILINE)
-    assert hidden is None, f"commands stand in blocks of ```sh, or no test sees them: {hidden}"
+    assert hidden is None, f"commands outside blocks of ```sh are not tested: {hidden}"
 
 
 RUNNING = [path for path in DOCUMENTS if any(block.mark == "run" for block in blocks_of(path))]
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)  # some minutes where the cores are free and nothing is compiled yet
+@pytest.mark.timeout(3600)  # some minutes on free cores with nothing compiled yet
 @pytest.mark.parametrize("path", RUNNING, ids=named)
 def test_the_commands_of_a_document_run_one_after_the_other(path: Path, granted: Path, tmp_path: Path) -> None:
     folder = tmp_path / "folder"

@@ -37,13 +37,16 @@ def parsed(words: list[str]) -> str:
             front_door.parse(words[0], words[1:])
         except SystemExit as refused:
             return said.getvalue() if refused.code else ""
-        except (OSError, ValueError) as missing:  # a file of options, which a document may name without bringing it
+        except (
+            OSError,
+            ValueError,
+        ) as missing:  # a file of options, which a document may name although it does not exist
             return "" if "--config" in words else str(missing)
     return ""
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
-def test_the_command_line_takes_every_command(path: Path) -> None:
+def test_the_command_line_accepts_every_command(path: Path) -> None:
     for block in blocks_of(path):
         for words in block.commands():
             program, *rest = words
@@ -51,12 +54,12 @@ def test_the_command_line_takes_every_command(path: Path) -> None:
                 assert not (why := parsed(rest)), f"{shlex.join(words)}\n{why}"
             else:
                 assert program in OTHERS, (
-                    f"{path.name}: {shlex.join(words)}: add the program to OTHERS, or mend the name"
+                    f"{path.name}: {shlex.join(words)}: add the program to OTHERS, or correct the name"
                 )
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
-def test_commands_in_sentences_have_verbs_and_options_that_there_are(path: Path) -> None:
+def test_commands_in_sentences_have_known_verbs_and_options(path: Path) -> None:
     """Commands in sentences are incomplete, so only the names of verbs and options are checked."""
     text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for found in INLINE.findall(text):
@@ -69,15 +72,15 @@ def test_commands_in_sentences_have_verbs_and_options_that_there_are(path: Path)
             continue
         kinds = VERBS[words[0]].kinds
         kind = words[1:2] if words[1] in kinds else [VERBS[words[0]].default_kind or kinds[0]] if kinds else []
-        told = io.StringIO()
-        with contextlib.redirect_stdout(told), pytest.raises(SystemExit):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), pytest.raises(SystemExit):
             front_door._run([words[0], *kind, "--help"])
-        known = set(re.findall(r"--[a-z0-9-]+", told.getvalue()))
+        known = set(re.findall(r"--[a-z0-9-]+", output.getvalue()))
         assert set(options) <= known, f"{path.name}: {found}: no option {set(options) - known}"
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
-def test_links_lead_somewhere(path: Path) -> None:
+def test_every_link_has_a_target(path: Path) -> None:
     text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", text)):
         if "://" not in target and not target.startswith(("mailto:", "#")):
@@ -88,10 +91,12 @@ def test_links_lead_somewhere(path: Path) -> None:
 def test_the_example_in_python_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = re.findall(r"^```python\n(.*?)^```", (ROOT / name).read_text(encoding="utf-8"), re.M | re.S)
     exec(example, {})
-    assert capsys.readouterr().out.count("score") >= 4  # of one position, and the lines of two searches
+    assert (
+        capsys.readouterr().out.count("score") >= 4
+    )  # the contributions in one position, and the lines of two searches
 
 
-def test_the_example_of_a_sweep_is_one(tmp_path: Path) -> None:
+def test_the_example_of_a_sweep_is_a_valid_plan(tmp_path: Path) -> None:
     (example,) = re.findall(
         r"^```toml\n(.*?)^```", (ROOT / "docs/guide/sweep.md").read_text(encoding="utf-8"), re.M | re.S
     )

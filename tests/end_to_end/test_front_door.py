@@ -1,4 +1,4 @@
-"""The front door: help of every verb, errors in one line, JSON alone on standard output."""
+"""The front door: help of every verb, errors in one line, and nothing but JSON on standard output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from liteshogi.__main__ import _run, _summaries, parse
 from liteshogi.verbs import SECTIONS, VERBS, kinds_overview, overview
-from tests.complaints import complaints
+from tests.error_lines import error_lines
 
 
 def liteshogi(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -67,7 +67,7 @@ def test_every_command_has_help(command, capsys):
     assert f"usage: liteshogi {command}" in shown
     assert "--json" in shown or command == "puct"  # which speaks USI
     words = " ".join(shown.replace("│", " ").split())
-    assert re.findall(r"\S+[^.] \((?:default:|required\))", words) == [], "an option without a sentence of help"
+    assert re.findall(r"\S+[^.] \((?:default:|required\))", words) == [], "an option without help"
     assert re.findall(r"default: /\S*", words) == [], "a path of this machine"
 
 
@@ -78,14 +78,14 @@ def test_every_command_has_help(command, capsys):
         ("expand", "and of interruptions: products land in the order of their jobs."),  # in a nested dataclass
     ],
 )
-def test_no_sentence_of_an_option_is_broken_where_its_source_is(command, sentence, capsys, monkeypatch):
+def test_help_is_wrapped_independently_of_the_source(command, sentence, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "1000")
     with pytest.raises(SystemExit):
         _run([*command.split(), "--help"])
     assert sentence in capsys.readouterr().out
 
 
-def test_training_without_a_kind_says_which_there_are(capsys):
+def test_training_without_a_kind_lists_the_kinds(capsys):
     assert _run(["train", "games.hcpe3"]) == 2
     assert capsys.readouterr().err == (
         "error: train requires a kind first, one of lite, untied, dense, half_kp, k_p, sfnn, resnet: "
@@ -94,7 +94,7 @@ def test_training_without_a_kind_says_which_there_are(capsys):
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("train half-kp x", "train half_kp"), ("bench plane", "bench planes")])
-def test_a_kind_that_is_nearly_right_is_guessed(typed, meant, capsys):
+def test_a_misspelt_kind_is_guessed(typed, meant, capsys):
     assert _run(typed.split()) == 2
     assert f"did you mean {meant}?" in capsys.readouterr().err
 
@@ -120,7 +120,7 @@ def test_a_kind_that_is_nearly_right_is_guessed(typed, meant, capsys):
         ("analyse game.kif --eval-file mine.safetensors", "analyse NET GAME"),
     ],
 )
-def test_old_spellings_name_the_one_there_is(old, spelled, capsys):
+def test_old_spellings_name_the_current_one(old, spelled, capsys):
     assert _run(old.split()) == 2
     said = capsys.readouterr()
     (line,) = said.err.splitlines()
@@ -133,7 +133,7 @@ def test_old_spellings_name_the_one_there_is(old, spelled, capsys):
     ("command", "rate"),
     [("train lite", "None"), ("train dense", "0.04"), ("train half_kp", "0.005"), ("train resnet", "0.002")],
 )
-def test_the_learning_rate_in_the_help_is_the_kinds_own(command, rate, capsys):
+def test_help_shows_the_learning_rate_of_the_kind(command, rate, capsys):
     with pytest.raises(SystemExit):
         _run([*command.split(), "--help"])
     words = " ".join(capsys.readouterr().out.replace("│", " ").split())
@@ -142,7 +142,7 @@ def test_the_learning_rate_in_the_help_is_the_kinds_own(command, rate, capsys):
 
 @pytest.mark.parametrize("arguments", [(), ("eval", "default", "startpos"), ("--help",)])
 @pytest.mark.parametrize("planted", ["package", "module"])
-def test_a_foreign_package_in_a_rooms_place_is_named(arguments, planted, tmp_path, monkeypatch):
+def test_a_foreign_package_with_the_name_of_a_room_is_reported(arguments, planted, tmp_path, monkeypatch):
     foreign = tmp_path / "search" / "__init__.py" if planted == "package" else tmp_path / "search.py"
     foreign.parent.mkdir(exist_ok=True)
     foreign.write_text("")
@@ -161,7 +161,7 @@ def test_a_foreign_package_in_a_rooms_place_is_named(arguments, planted, tmp_pat
     assert line.startswith(f"error: {found} is imported instead of LiteShogi's own search (")
 
 
-def test_nothing_that_a_verb_needs_is_imported_for_the_overview():
+def test_the_overview_imports_nothing_that_only_verbs_need():
     script = (
         "import sys\nfrom liteshogi.__main__ import _run\n_run(['--help'])\n_run(['train', '--help'])\n"
         "print([name for name in sys.modules if name.split('.')[0] in "
@@ -246,7 +246,7 @@ def test_errors_are_one_line(arguments):
         ("train dense GAMES -o OUT", "convert them first: liteshogi convert"),
     ],
 )
-def test_options_that_cannot_be_used_are_refused_in_one_line(command, words, tmp_path, monkeypatch, capsys):
+def test_unusable_options_are_refused_in_one_line(command, words, tmp_path, monkeypatch, capsys):
     root = Path(__file__).parents[2]
     places = {
         "SAMPLE": root / "experiments/sample/valid_sample.hcpe3",
@@ -265,19 +265,19 @@ def test_options_that_cannot_be_used_are_refused_in_one_line(command, words, tmp
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
-def test_a_full_standard_output_is_named():
+def test_a_full_disk_behind_standard_output_is_reported():
     for arguments in (["--help"], ["eval", "default", "startpos"]):
         with open("/dev/full", "w") as full:
             done = subprocess.run(
                 [sys.executable, "-m", "liteshogi", *arguments], stdout=full, stderr=subprocess.PIPE, text=True
             )
         assert done.returncode == 1
-        assert complaints(done.stderr) == ["error: standard output: no space left on device"]
+        assert error_lines(done.stderr) == ["error: standard output: no space left on device"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
-def test_a_closed_stream_is_no_error(closed):
+def test_a_closed_stream_is_not_an_error(closed):
     """Neither a traceback nor an error appears among the results."""
     for arguments, code in ((["--help"], 0), (["eval", "nonsense"], 1)):
         command = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "liteshogi", *arguments]
@@ -287,7 +287,7 @@ def test_a_closed_stream_is_no_error(closed):
         assert bool(done.stderr) == ("2>&-" not in closed.split() and code == 1)
 
 
-def test_a_name_that_the_encoding_lacks_is_no_failure(tmp_path):
+def test_a_file_name_outside_the_encoding_of_the_output_is_not_an_error(tmp_path):
     """Standard output is strict on a Western Windows, and a verb prints the file name after writing the file."""
     game = Path(__file__).parents[1] / "data" / "wcsc28.csa"
     done = subprocess.run(
@@ -295,11 +295,11 @@ def test_a_name_that_the_encoding_lacks_is_no_failure(tmp_path):
         capture_output=True,
         env=os.environ | {"PYTHONIOENCODING": "cp1252"},
     )
-    assert (done.returncode, complaints(done.stderr)) == (0, [])
+    assert (done.returncode, error_lines(done.stderr)) == (0, [])
     assert rb"\u5c40\u9762.hcpe" in done.stdout
 
 
-def test_json_is_alone_on_standard_output():
+def test_standard_output_has_nothing_but_json():
     assert json.loads(liteshogi("perft", "startpos", "3", "--json").stdout)["nodes"] == 25470
     (evaluation,) = json.loads(liteshogi("eval", "default", "startpos", "--json").stdout)["positions"]
     assert {"sfen", "output", "score_cp", "win_rate"} <= set(evaluation)
@@ -317,7 +317,7 @@ def test_positions_are_piped_with_or_without_a_byte_order_mark():
 
 
 @pytest.mark.parametrize("arguments", [("eval", "default", "--file", "none.bin"), ("mate", "--file", "none.bin")])
-def test_an_error_of_the_system_begins_with_the_file(arguments, tmp_path, monkeypatch):
+def test_an_error_of_the_system_begins_with_the_file_name(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     done = liteshogi(*arguments)
@@ -341,7 +341,7 @@ def test_training_on_games_shows_how_to_convert_them(tmp_path, capsys):
     assert line.endswith(f": liteshogi convert {tmp_path / '0.csa'} -o 0.hcpe3")
 
 
-def test_data_behind_an_option_of_several_values_is_found():
+def test_data_after_an_option_with_several_values_is_found():
     command = parse("train", ["dense", "--hidden", "16", "8", "a.hcpe3", "--valid", "v.hcpe3"])
     assert (command.data, command.valid) == ((Path("a.hcpe3"),), (Path("v.hcpe3"),))
     assert command.network.hidden == (16, 8)
@@ -352,7 +352,7 @@ def test_data_behind_an_option_of_several_values_is_found():
     assert (command.data, command.network.auxiliary) == ((Path("a.hcpe3"),), ("entered",))
 
 
-def test_a_summary_says_how_many_mates_were_found(tmp_path, capsys):
+def test_the_summary_reports_the_number_of_mates_found(tmp_path, capsys):
     problems = tmp_path / "problems.sfen"
     problems.write_text("4k4/9/4G4/9/9/9/9/9/9 b G 1\nstartpos\n")
     assert _run(["mate", "--file", str(problems)]) == 0

@@ -42,13 +42,13 @@ def test_every_value_of_a_result_becomes_json() -> None:
     }
 
 
-def test_fields_are_left_out_of_dataclasses_and_never_of_mappings() -> None:
+def test_fields_are_left_out_of_dataclasses_but_not_of_mappings() -> None:
     found = json.loads(json_text(RESULT, without=("job",), optional=("value",)))
     assert found["rows"] == [{"other": None}]
     assert found["by_name"] == {"job": 3, "value": None, "inner": {"value": 0.5, "other": None}}
 
 
-def test_results_stand_in_one_object() -> None:
+def test_several_results_are_one_object() -> None:
     assert json.loads(json_text(Inner(1, 2.0), {"more": [Inner(2, None)]}, without=("other",))) == {
         "job": 1,
         "value": 2.0,
@@ -56,6 +56,6 @@ def test_results_stand_in_one_object() -> None:
     }
 
 
-def test_characters_outside_ascii_are_escaped_unless_a_reader_wants_them() -> None:
+def test_characters_outside_ascii_are_escaped_by_default() -> None:
     assert json_text({"name": "羽生"}) == '{"name": "\\u7fbd\\u751f"}'
     assert json_text({"name": "羽生"}, readable=True) == '{"name": "羽生"}'

@@ -1,4 +1,4 @@
-"""The schema of the JSON output: complete, equal to the file in the documents, and true of printed objects."""
+"""The schema of the JSON output is complete, equals the file in the documents, and describes the printed objects."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_every_command_with_json_has_a_schema():
     assert PRINTED.keys() == commands - {"puct"}
 
 
-def test_the_file_is_that_of_the_dataclasses():
+def test_the_schema_file_equals_the_schema_of_the_dataclasses():
     assert FILE.read_text(encoding="utf-8") == as_text(), f"python -m liteshogi.json_schema > {FILE}"
 
 
@@ -78,7 +78,7 @@ def test_the_file_is_that_of_the_dataclasses():
         ("match", "default lite-16-4-32 -o match --nodes 5 --games 2 --max-plies 20 --parallel 1"),
     ],
 )
-def test_printed_objects_have_their_schema(command, arguments, tmp_path, monkeypatch, capsys):
+def test_printed_objects_match_their_schema(command, arguments, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("problems.sfen").write_text('{"sfen": "4k4/9/4G4/9/9/9/9/9/9 b G 1", "ply": 1}\n')
     Path("game.usi").write_text("startpos moves 7g7f resign\n")

@@ -11,7 +11,7 @@ import matplotlib
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "guide" / "first_net.ipynb"
 
 
-def test_the_notebook_leads_from_games_to_a_played_net(tmp_path, monkeypatch, capsys):
+def test_the_notebook_leads_from_games_to_a_playing_network(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     matplotlib.use("Agg")
     cells = [cell for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]

@@ -39,7 +39,7 @@ def test_networks_and_engines(named, tiny_onnx):
     assert liteshogi.PuctEngine(named(str(tiny_onnx))).analyse("startpos", nodes=2).best_move
 
 
-def test_games_to_a_folded_net_and_its_figures(named, tmp_path):
+def test_from_games_to_a_folded_network_and_its_figures(named, tmp_path):
     data, run, net = (named(str(tmp_path / name)) for name in ("all.psv", "run", "net.safetensors"))
     made = liteshogi.convert(
         liteshogi.Conversion((named(SAMPLE),), data, test_output=named(str(tmp_path / "test.psv")))
@@ -57,7 +57,7 @@ def test_games_to_a_folded_net_and_its_figures(named, tmp_path):
     assert report == liteshogi.judge(str(tmp_path / "net.safetensors"), (data,), positions=50)
 
 
-def test_games_of_a_net(named, tmp_path):
+def test_games_of_a_network(named, tmp_path):
     openings = tmp_path / "openings.txt"
     openings.write_text("startpos\nstartpos moves 7g7f\n")
     options = {"nodes": 5, "openings": named(str(openings))}

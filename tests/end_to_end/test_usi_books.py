@@ -13,7 +13,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "liteshogi", *words], capture_output=True, text=True, timeout=300)
 
 
-def test_a_text_book_becomes_a_binary_book_that_is_played(protocol, tmp_path):
+def test_a_text_book_is_converted_to_a_binary_book_and_played(protocol, tmp_path):
     source = tmp_path / "mine.db"
     source.write_text(f"#YANEURAOU-DB2016 1.00\nsfen {START_SFEN}\n9g9f none 5 20 3\nbad line\n")
     made = json.loads(run("book", str(source), "--json").stdout)
@@ -28,7 +28,7 @@ def test_a_text_book_becomes_a_binary_book_that_is_played(protocol, tmp_path):
     assert protocol.send("position startpos", "go byoyomi 100").bestmove() == "9g9f"
 
 
-def test_a_book_that_cannot_be_converted_is_named(tmp_path):
+def test_an_error_names_a_book_that_cannot_be_converted(tmp_path):
     path = tmp_path / "no book.db"
     path.write_text("words\n")
     done = run("book", str(path))

@@ -1,4 +1,4 @@
-"""Scripted dialogues with the real process through pipes, as a GUI conducts them, and its end when the GUI ends."""
+"""Scripted dialogues with the real process through pipes, as of a GUI; and the end of the process with the GUI."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def go(engine: Process, limits: str) -> tuple[str, str | None]:
 
 @pytest.fixture
 def engine(start) -> Process:
-    """Return a process that is ready."""
+    """Return an engine process that has answered `isready`."""
     process: Process = start()
     process.send("usi").until("usiok")
     process.send("setoption name USI_Hash value 4", "isready").until("readyok")
     return process
 
 
-def test_a_game_as_shogihome_plays_it(start):
+def test_a_game_with_the_commands_of_shogihome(start):
     engine = start()
     opening = engine.send("usi").until("usiok")
     assert opening[0].startswith("id name ")
@@ -68,14 +68,14 @@ def test_a_game_as_shogihome_plays_it(start):
     assert engine.ended() == 0
 
 
-def test_gameover_may_come_while_it_thinks(engine):
+def test_gameover_while_thinking_is_accepted(engine):
     engine.send("position startpos", "go infinite").until("info depth 2")
     engine.send("gameover win").until("bestmove")
     engine.send("isready").until("readyok")
     go(engine.send("usinewgame", "position startpos moves 2g2f"), "btime 100 wtime 100")
 
 
-def test_stop_after_stop_after_go(engine):
+def test_a_second_stop_is_ignored(engine):
     for _ in range(20):
         engine.send("position startpos", "go infinite", "stop").until("bestmove")
     engine.send("stop", "quit")
@@ -83,7 +83,7 @@ def test_stop_after_stop_after_go(engine):
     assert engine.waiting() == []
 
 
-def test_an_increment_and_byoyomi_at_once(engine):
+def test_an_increment_and_byoyomi_together(engine):
     assert go(engine.send("position startpos"), "btime 900 wtime 900 binc 50 winc 50 byoyomi 50")[0] != "resign"
 
 
@@ -94,7 +94,7 @@ def test_analysis_with_several_lines(engine):
     engine.send("stop").until("bestmove")
 
 
-def test_bytes_that_are_no_text_and_lines_without_end(engine):
+def test_invalid_bytes_and_endless_lines(engine):
     generator = random.Random(5)
     for _ in range(300):
         engine.send_bytes(generator.randbytes(generator.randint(0, 200)).replace(b"quit", b"stop") + b"\n")
@@ -105,7 +105,7 @@ def test_bytes_that_are_no_text_and_lines_without_end(engine):
     assert go(engine.send("position startpos"), "depth 3")[0] != "resign"
 
 
-def test_paths_in_japanese_whatever_the_locale(start, tmp_path):
+def test_japanese_paths_in_every_locale(start, tmp_path):
     from search.evaluation.material import material_network
 
     path = tmp_path / "評価 関数" / "駒得.safetensors"
@@ -120,7 +120,7 @@ def test_paths_in_japanese_whatever_the_locale(start, tmp_path):
     assert engine.ended() == 1
 
 
-def test_a_script_that_says_everything_at_once_gets_everything_answered():
+def test_commands_sent_at_once_are_all_answered():
     script = "usi\nisready\nposition startpos\ngo depth 2\nquit\n"
     lines = subprocess.run(COMMAND, input=script, capture_output=True, text=True, timeout=PATIENCE).stdout.splitlines()
     assert "readyok" in lines
@@ -128,7 +128,7 @@ def test_a_script_that_says_everything_at_once_gets_everything_answered():
 
 
 @pytest.mark.parametrize("before", [(), ("position startpos", "go infinite"), ("go ponder",)])
-def test_the_end_of_input_ends_it(engine, before):
+def test_the_end_of_input_ends_the_process(engine, before):
     engine.send(*before)
     engine.close_input()
     assert engine.ended() == 0
@@ -136,7 +136,7 @@ def test_the_end_of_input_ends_it(engine, before):
 
 
 @pytest.mark.parametrize("last", ["quit", None])
-def test_it_can_be_ended_while_it_compiles(start, tmp_path, last):
+def test_quit_while_compiling_ends_the_process(start, tmp_path, last):
     engine = start(LITESHOGI_CACHE=str(tmp_path))
     engine.send("usi").until("usiok")
     engine.send("isready")
@@ -148,7 +148,7 @@ def test_it_can_be_ended_while_it_compiles(start, tmp_path, last):
     assert "readyok" not in engine.waiting()
 
 
-def test_a_gui_that_stops_reading_ends_it():
+def test_a_gui_that_stops_reading_ends_the_process():
     process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -165,8 +165,8 @@ def test_a_gui_that_stops_reading_ends_it():
 @pytest.mark.parametrize(
     ("name", "thinking"), [("SIGTERM", False), ("SIGINT", False), ("SIGHUP", False), ("SIGHUP", True)]
 )
-def test_signals_end_it_at_once(engine, name, thinking):
-    """`test_usi_orphans.py` sends the others while it thinks."""
+def test_signals_end_the_process_at_once(engine, name, thinking):
+    """`test_usi_orphans.py` sends the other signals while it thinks."""
     if thinking:
         engine.send("position startpos", "go infinite").until("info depth 2")
     engine.process.send_signal(getattr(signal, name))
@@ -174,7 +174,7 @@ def test_signals_end_it_at_once(engine, name, thinking):
 
 
 @posix
-def test_on_a_terminal_it_says_what_it_is():
+def test_a_terminal_gets_an_introduction():
     import pty
 
     ours, theirs = pty.openpty()
@@ -190,12 +190,12 @@ def test_on_a_terminal_it_says_what_it_is():
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_four_engines_that_start_cold_together_compile_once(start, tmp_path: Path):
+def test_four_concurrent_first_starts_compile_once(start, tmp_path: Path):
     engines = [start(LITESHOGI_CACHE=str(tmp_path)) for _ in range(4)]
     for engine in engines:
         engine.send("usi", "isready")
     waited = [engine.until("readyok") for engine in engines]
-    assert any("" in lines for lines in waited), "nobody said that it is still there"
+    assert any("" in lines for lines in waited), "no empty line came while the engine compiled"
     for engine in engines:
         assert go(engine.send("position startpos"), "depth 4")[0] != "resign"
         engine.send("quit")

@@ -1,4 +1,4 @@
-"""Nonsense over USI: every input gets an answer, and afterwards the engine plays a legal move."""
+"""Random and malformed USI input: all of it is answered, and afterwards the engine plays a legal move."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def plays_on(session, is_legal_in) -> None:
 
 @pytest.fixture(scope="module")
 def fuzzed(new_protocol):
-    """Return one session for all examples of this file, so that later examples show what an earlier one broke."""
+    """Return one session for all examples of this file, so that later examples detect damage by earlier ones."""
     session = new_protocol()
     yield session
     session.usi.close()
@@ -75,7 +75,7 @@ RELAXED = settings(
 
 @RELAXED
 @given(lines=st.lists(lines_of(COMMANDS), max_size=15))
-def test_sessions_of_nonsense(fuzzed, is_legal_in, lines):
+def test_a_few_sessions_of_nonsense(fuzzed, is_legal_in, lines):
     for line in lines:
         fuzzed.send(line)
         words = line.lstrip("\ufeff").split()
@@ -138,7 +138,7 @@ def random_sfen(generator: random.Random) -> str:
 
 
 def play_sfens(session, is_legal_in, count: int, seed: int) -> int:
-    """Send so many positions; return how many the engine accepted."""
+    """Send a number of positions; return how many the engine accepted."""
     from search.rules.declaration import RULE_27, can_declare
     from search.rules.movegen import list_moves
     from search.rules.sfen import position_from_sfen
@@ -220,7 +220,7 @@ def test_nonsense_through_pipes(start, is_legal_in):
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_twenty_thousand_lines_of_bytes(start, is_legal_in):
-    """Plain bytes, bytes among commands, and commands with bytes changed, into a real process with two threads."""
+    """Random bytes, bytes among commands, and commands with changed bytes, sent to a real process with two threads."""
     generator = random.Random(4)
     session = start()
     session.send("setoption name USI_Hash value 2", "setoption name Threads value 2").settle()

@@ -9,22 +9,22 @@ import pytest
 from search.score import score_of_rate
 from tests.yaneuraou_networks import network_bytes
 
-# White's cornered king has one move, and black has shuffled with it: that move repeats the position.
+# White's cornered king has one move, and both sides have moved to and fro: that move repeats the position.
 CORNERED = "sfen 8k/9/9/9/9/9/9/K8/1R5R1 w - 1 moves 1a1b 9h9g 1b1a 9g9h"
-"""White to move, 1a1b alone is legal and was played before."""
+"""White to move; 1a1b is the only legal move and was played before."""
 TURNED = "sfen 1r5r1/8k/9/9/9/9/9/9/K8 b - 1 moves 9i9h 1b1c 9h9i 1c1b"
 CHOICE = "sfen 4k4/9/9/9/9/9/9/9/2G1K4 b - 1 moves 7i7h 5a4a 7h7i 4a5a"
-"""Black has a gold more and may repeat by 7i7h."""
+"""Black is a gold ahead and may repeat by 7i7h."""
 
 
 def score(lines: list[str]) -> int:
     """Return the centipawns of the last `info`."""
-    told = [match for line in lines if (match := re.search(r" score cp (-?\d+) ", line))]
-    return int(told[-1][1])
+    scores = [match for line in lines if (match := re.search(r" score cp (-?\d+) ", line))]
+    return int(scores[-1][1])
 
 
 @pytest.mark.parametrize("permille", [0, 300, 500, 700, 1000])
-def test_a_repetition_that_cannot_be_avoided_is_worth_what_the_draw_is(protocol, permille):
+def test_a_forced_repetition_has_the_value_of_a_draw(protocol, permille):
     scale = protocol.usi._engine.network.cp_per_logit
     worth = score_of_rate(permille / 1000, scale)
     for position, mine, other in ((CORNERED, "White", "Black"), (TURNED, "Black", "White")):
@@ -33,7 +33,7 @@ def test_a_repetition_that_cannot_be_avoided_is_worth_what_the_draw_is(protocol,
         assert score(protocol.send("go depth 6").until("bestmove")) == worth
 
 
-def test_who_likes_draws_repeats_and_who_does_not_plays_on(protocol):
+def test_the_value_of_a_draw_decides_whether_the_engine_repeats(protocol):
     protocol.send("setoption name Draw_Value_Black value 1000", f"position {CHOICE}", "go depth 5")
     lines = protocol.until("bestmove")
     assert score(lines) == 20000
@@ -54,7 +54,7 @@ def test_who_likes_draws_repeats_and_who_does_not_plays_on(protocol):
         ("4K4/9/9/9/9/9/+p+p+p+p+p+p3/+p+p+p+p1k3/9 w B2S4N4L8Pr4g2s", {"27H", "24H"}),
     ],
 )
-def test_declaration_by_every_name_of_the_rule(protocol, position, winning):
+def test_declaration_by_each_name_of_the_rule(protocol, position, winning):
     protocol.send(f"position sfen {position} 200")
     for points in ("24", "24H", "27", "27H"):
         move = protocol.send(f"setoption name EnteringKingRule value CSARule{points}", "go depth 1").bestmove()
@@ -63,13 +63,15 @@ def test_declaration_by_every_name_of_the_rule(protocol, position, winning):
         assert protocol.send(f"setoption name EnteringKingRule value {rule}", "go depth 1").bestmove() != "win"
 
 
-def test_win_rates_are_told_on_request(protocol):
+def test_win_rates_are_reported_on_request(protocol):
     protocol.send("position startpos", "go depth 3")
     assert not [line for line in protocol.until("bestmove") if " wdl " in line]
     protocol.send("setoption name UCI_ShowWDL value true", "go depth 3")
-    told = [re.search(r" score cp (-?\d+) wdl (\d+) 0 (\d+) nodes ", line) for line in protocol.until("bestmove")[:-1]]
-    assert told
-    for match in told:
+    matches = [
+        re.search(r" score cp (-?\d+) wdl (\d+) 0 (\d+) nodes ", line) for line in protocol.until("bestmove")[:-1]
+    ]
+    assert matches
+    for match in matches:
         assert match
         points, wins, losses = (int(number) for number in match.groups())
         assert wins + losses == 1000
@@ -92,7 +94,7 @@ def test_the_scale_of_an_nn_bin_is_an_option(protocol, nnue_content, tmp_path):
 def test_the_architecture_of_an_nn_bin_is_an_option(protocol, tmp_path):
     content, path = network_bytes("SFNN_kp_64_7_32_hand64_k3k3"), tmp_path / "nn.bin"
     text = int.from_bytes(content[8:12], "little")
-    path.write_bytes(content[:8] + bytes(4) + content[12 + text :])  # without its text
+    path.write_bytes(content[:8] + bytes(4) + content[12 + text :])  # an empty description
     engine = protocol.usi._engine
     said = "".join(protocol.send(f"setoption name EvalFile value {path}").settle())
     assert "unknown architecture" in said
@@ -108,7 +110,7 @@ def test_the_architecture_of_an_nn_bin_is_an_option(protocol, tmp_path):
     protocol.send("setoption name EvalFile value default", "setoption name EvalArchitecture value auto").settle()
 
 
-def test_sixty_four_threads(protocol):
+def test_sixty_four_threads_play(protocol):
     protocol.send("setoption name Threads value 64", "position startpos", "go nodes 20000")
     assert protocol.bestmove() != "resign"
     assert len(protocol.usi._engine._threads) == 64
@@ -127,7 +129,7 @@ def book(tmp_path):
     return tmp_path
 
 
-def test_a_game_out_of_the_book(protocol, book):
+def test_a_game_from_the_book(protocol, book):
     protocol.send(f"setoption name BookDir value {book}", "setoption name BookFile value mine.db")
     protocol.send("setoption name USI_Ponder value true")
     assert protocol.settle()[:-1] == ["readyok"]
@@ -149,7 +151,7 @@ def test_a_game_out_of_the_book(protocol, book):
     assert protocol.bestmove() != "9g9f"
 
 
-def test_a_book_that_cannot_be_read_is_named_and_the_engine_plays_on(protocol, book):
+def test_an_unreadable_book_is_reported_and_the_engine_plays_on(protocol, book):
     for name, complaint in (("missing.db", "no such book"), ("bad.db", "bad.db: line 2")):
         (book / "bad.db").write_text("#YANEURAOU-DB2016 1.00\nrubbish\n")
         said = "".join(protocol.send(f"setoption name BookFile value {book / name}").settle())
@@ -164,7 +166,7 @@ def test_a_book_that_cannot_be_read_is_named_and_the_engine_plays_on(protocol, b
     assert lines[-1].split()[1] != "resign"
 
 
-def test_parameters_of_the_search_are_options_only_for_tuning(start):
+def test_search_parameters_are_options_only_for_tuning(start):
     session = start().send("usi")
     assert not any("razor_margin" in line for line in session.until("usiok"))
     session.send("setoption name razor_margin value 100")

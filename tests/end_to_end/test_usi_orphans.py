@@ -39,7 +39,7 @@ for line in engine.stdout:
 
 
 def is_gone(number: int) -> bool:
-    """Whether a process has ended, including one that nobody has waited for."""
+    """Return whether a process has ended; a process without a wait for its status counts as ended."""
     try:
         os.kill(number, 0)
     except ProcessLookupError:
@@ -51,7 +51,7 @@ def is_gone(number: int) -> bool:
 
 
 def wait_until_gone(number: int) -> None:
-    """Wait for its end, for at most a minute."""
+    """Wait at most a minute for the end of a process."""
     begun = time.monotonic()
     while not is_gone(number):
         assert time.monotonic() - begun < 60, f"process {number} lives on"
@@ -79,7 +79,7 @@ def test_a_gui_that_is_killed_leaves_no_engine(tmp_path, name):
 
 @pytest.mark.parametrize("name", SITUATIONS)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it(start, tmp_path, name, number):
+def test_a_signal_ends_the_process(start, tmp_path, name, number):
     commands, sign = UNDER_WAY[name]
     session = start(TMPDIR=str(tmp_path))
     session.send(*READY, *commands)
@@ -90,8 +90,8 @@ def test_a_signal_ends_it(start, tmp_path, name, number):
 
 
 @pytest.mark.parametrize("name", [one for one in SITUATIONS if one.values[0] not in ("infinite", "ponder")])
-def test_a_closed_pipe_ends_it(start, name):
-    """`test_usi_dialogue.py` closes it in the two other situations."""
+def test_a_closed_pipe_ends_the_process(start, name):
+    """`test_usi_dialogue.py` tests this in the two other situations."""
     commands, sign = UNDER_WAY[name]
     session = start()
     session.send(*READY, *commands)

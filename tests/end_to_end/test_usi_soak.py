@@ -1,4 +1,4 @@
-"""Endless games against itself through the real process: legal moves, no loss on time, constant memory."""
+"""Many games against itself through the real process: legal moves, no loss on time, constant memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def begun(start, threads: int = 1):
     return session
 
 
-def test_games_of_few_nodes(start):
+def test_games_of_few_nodes_have_legal_moves(start):
     session, generator = begun(start), random.Random(1)
     endings = [play(session, generator, "go nodes 50", 150) for _ in range(6)]
     assert all(plies > 20 for _, plies in endings)
@@ -38,7 +38,7 @@ def test_games_of_few_nodes(start):
 @pytest.mark.timeout(7200)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads memory from /proc")
 @pytest.mark.parametrize("threads", [1, 2])
-def test_memory_stays_flat_over_three_hundred_games(start, threads):
+def test_memory_is_constant_over_three_hundred_games(start, threads):
     session, generator = begun(start, threads), random.Random(2)
     held = []
     for _ in range(300):
@@ -50,7 +50,7 @@ def test_memory_stays_flat_over_three_hundred_games(start, threads):
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-def test_games_by_the_clock_lose_none_on_time(start):
+def test_no_game_by_the_clock_is_lost_on_time(start):
     """50 ms of byoyomi minus a busy machine's delay; the delays of engine and pipe count together."""
     session, generator = begun(start), random.Random(3)
     session.send("setoption name NetworkDelay value 0", "setoption name NetworkDelay2 value 0")

@@ -29,13 +29,13 @@ sys.meta_path.insert(0, Gate())
 
 
 def silent(session) -> bool:
-    """Whether no bestmove has arrived after some time."""
+    """Return whether no bestmove has arrived after some time."""
     time.sleep(0.3)
     return not [line for line in session.waiting() if line.startswith("bestmove")]
 
 
 @POSIX
-def test_it_ends_when_nobody_reads():
+def test_the_process_ends_when_its_output_is_not_read():
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -46,7 +46,7 @@ def test_it_ends_when_nobody_reads():
 
 
 @POSIX
-def test_a_gui_that_is_killed_takes_it_along(tmp_path):
+def test_the_process_ends_when_the_gui_is_killed(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(GATE)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_GATE": str(tmp_path / "never")}
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
@@ -62,14 +62,14 @@ def test_a_gui_that_is_killed_takes_it_along(tmp_path):
 
 
 @POSIX
-def test_it_ends_without_input():
+def test_the_process_ends_without_input():
     done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *COMMAND], capture_output=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *COMMAND], input=b"usi\nquit\n", timeout=60)
     assert done.returncode == 0
 
 
-def test_a_script_gets_all_its_answers():
+def test_every_command_of_a_script_is_answered():
     script = "\ufeffusi\r\nisready\r\nposition startpos\r\ngo nodes 500\r\n"  # without `quit`, as PowerShell pipes it
     done = subprocess.run(COMMAND, input=script.encode(), capture_output=True, timeout=250)
     lines = done.stdout.decode().splitlines()
@@ -90,29 +90,29 @@ def test_usiok_comes_before_numba_is_imported(start, tmp_path):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
-def test_libraries_that_ask_about_standard_input_do_not_meet_the_listener(start):
+def test_libraries_see_an_empty_standard_input(start):
     session = start()
     session.send("isready").until("readyok")
     assert os.readlink(f"/proc/{session.process.pid}/fd/0") == os.devnull
     session.send("usi").until("usiok")
 
 
-def test_nothing_keeps_it_from_ending_while_it_gets_ready(start, tmp_path):
+def test_the_process_can_end_during_isready(start, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(GATE)
-    told, left = (start(PYTHONPATH=str(tmp_path), NUMBA_GATE=str(tmp_path / "never")) for _ in range(2))
-    for session in (told, left):
+    quitting, closed = (start(PYTHONPATH=str(tmp_path), NUMBA_GATE=str(tmp_path / "never")) for _ in range(2))
+    for session in (quitting, closed):
         session.send("usi").until("usiok")
     time.sleep(SCRIPT_SECONDS + 0.2)  # after the time in which the end of input counts as a script's
-    for session in (told, left):
+    for session in (quitting, closed):
         session.send("isready", "position startpos", "go infinite")
-    told.send("quit")
-    left.close_input()
-    for session in (told, left):
+    quitting.send("quit")
+    closed.close_input()
+    for session in (quitting, closed):
         assert session.ended() == 0
         assert "readyok" not in session.waiting()
 
 
-def test_a_process_that_is_ended_while_it_compiles_leaves_a_cache_that_works(start, tmp_path):
+def test_a_process_ended_while_compiling_leaves_a_usable_cache(start, tmp_path):
     session = start(LITESHOGI_CACHE=str(tmp_path))
     session.send("usi").until("usiok")
     session.send("isready")
@@ -153,7 +153,7 @@ def test_the_second_start_compiles_nothing(start, tmp_path):
     assert files() == before
 
 
-def test_a_waiting_gui_gets_empty_lines(monkeypatch):
+def test_a_gui_gets_empty_lines_during_isready(monkeypatch):
     import search.usi.session
     import search.warmup
 
@@ -169,7 +169,7 @@ def test_a_waiting_gui_gets_empty_lines(monkeypatch):
 
 
 @pytest.mark.parametrize("kernel", ["vnni", "neon", "nonsense"])
-def test_a_kernel_that_this_cpu_does_not_have_is_named_at_once(start, kernel):
+def test_a_kernel_that_this_cpu_lacks_is_reported_at_once(start, kernel):
     from search.compiling.target import cpu_flags
 
     if kernel == "vnni" and "avx512vnni" in " ".join(cpu_flags()).replace("_", ""):

@@ -1,4 +1,4 @@
-"""Fixtures for what leaves training: nets with made-up weights and statistics, and positions to try them on."""
+"""Fixtures for export: networks with random weights and statistics, and positions to evaluate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from search.rules.position import do_move, undo_move
 from search.rules.sfen import position_from_sfen
 from search.rules.view import view_position
 
-# Each property of a net is one of some net's; of their combinations a few are tried.
+# Each property occurs in at least one network; only some combinations are tested.
 NETS: dict[str, Callable[[], ValueNetwork]] = {
     "board": lambda: LiteValueNetwork((16, 4, 32)),
     "odd": lambda: LiteValueNetwork((5, 3, 7), layout="blog"),
@@ -46,7 +46,7 @@ def any_net(request: pytest.FixtureRequest, make_net) -> ValueNetwork:
 
 @pytest.fixture(scope="session")
 def make_net() -> Callable[[str], ValueNetwork]:
-    """make_net(name): a net in evaluation mode whose normalisations have run, as after training."""
+    """make_net(name): a network in evaluation mode with statistics of its normalisations, as after training."""
 
     def make(name: str) -> ValueNetwork:
         torch.manual_seed(1)
@@ -67,14 +67,14 @@ def make_net() -> Callable[[str], ValueNetwork]:
 
 @pytest.fixture(scope="session")
 def positions() -> Sample:
-    """10,000 positions of random games, with results of a coin."""
+    """10,000 positions of random games with random results."""
     sample = random_sample(10_000)
     result = np.random.default_rng(0).choice(np.array([0, 0.5, 1], np.float32), len(sample), p=[0.45, 0.1, 0.45])
     return Sample(sample.pieces, sample.hands, sample.in_check, result, sample.source)
 
 
 def _compare_along_game(net: EvalNetwork, seed: int, plies: int = 150) -> None:
-    """Along a random game, with a step aside and back at every ply, against the reference."""
+    """Compare with the reference along a random game, with another move made and undone at every ply."""
     pos, accumulators = position_from_sfen("startpos"), Accumulators(net)
     generator, outputs = random.Random(seed), []
     pieces, hands, checks = np.zeros((plies, 81), np.uint8), np.zeros((plies, 14), np.uint8), np.zeros(plies, np.bool_)
@@ -96,5 +96,5 @@ def _compare_along_game(net: EvalNetwork, seed: int, plies: int = 150) -> None:
 
 @pytest.fixture(scope="session")
 def compare_along_game() -> Callable[..., None]:
-    """Asserts that a network's incremental integers are the reference's: (network, seed, plies)."""
+    """compare_along_game(network, seed, plies): assert that incremental evaluation equals the reference."""
     return _compare_along_game

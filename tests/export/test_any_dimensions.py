@@ -1,4 +1,4 @@
-"""From a few steps of training to incremental evaluation: any dimensions, nothing compiled for them."""
+"""Networks of any dimensions, from training to incremental evaluation, without compiling anything for them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def train(net: ValueNetwork, sample: Sample, steps: int = 5) -> ValueNetwork:
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_trained_odd_dimensions_compile_nothing(name: str, positions: Sample, tmp_path, compare_along_game) -> None:
+def test_networks_of_odd_dimensions_compile_nothing(name: str, positions: Sample, tmp_path, compare_along_game) -> None:
     functions = (accumulator.update, accumulator.refresh, accumulator.forward, evaluate_output, evaluate)
     shipped = quantise(fold(LiteValueNetwork((16, 4, 32)).eval()), positions.part(0, 100))
     evaluate(position_from_sfen("startpos"), Accumulators(shipped).record, network_record(shipped))

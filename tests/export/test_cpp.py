@@ -1,4 +1,4 @@
-"""The C++ header gives the engine's own integers, whatever kernel its compiler chooses."""
+"""The C++ header gives the integers of the engine with every kernel."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _FOUND = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
 COMPILER = [_FOUND] if _FOUND else []
 ARM_COMPILERS = {
     "g++": ["aarch64-linux-gnu-g++", "-static"],
-    "clang++": ["clang++", "--target=aarch64-linux-gnu", "-static"],  # takes the libraries of the former
+    "clang++": ["clang++", "--target=aarch64-linux-gnu", "-static"],  # uses the libraries of g++
 }
-"""In Debian's packages g++-aarch64-linux-gnu and clang."""
+"""Compilers for 64-bit ARM, in Debian's packages g++-aarch64-linux-gnu and clang."""
 ARM_CPUS = ("cortex-a72", "cortex-a76")
-"""Without the dot product's instruction, and with it."""
+"""CPUs without and with the dot product instruction."""
 ARM_EMULATOR = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
-"""In qemu-user."""
+"""Emulator of 64-bit ARM, in Debian's package qemu-user."""
 REPLAY = Path(__file__).with_name("replay.cpp")
 HEADER = Path(__file__).parents[2] / "export" / "evaluation.h"
 ROOTS = (
@@ -64,9 +64,9 @@ FLAGS = {
     "SSE4.1": "-msse4.1",
     "plain": "",
 }
-"""By kernel: what makes a compiler for x86 choose it."""
+"""Flags of x86 compilers by the kernel that they select."""
 NEEDED = {"AVX-512 VNNI": "vnni", "AVX2": "avx2"}
-"""The kernel of ours that a machine which runs it has; AVX-VNNI is compiled only."""
+"""The engine's kernel that a CPU needs to run a kernel of the header; AVX-VNNI is only compiled."""
 
 
 SFNN = {"hidden_squares": True, "shortcut": True}
@@ -76,7 +76,7 @@ def _networks() -> dict[str, EvalNetwork]:
     odd = random_network("piece_square", 32, (5, 3), 2)
     return {
         "lite": load_network("lite-16-4-32"),
-        "odd": dataclasses.replace(odd, rows=odd.rows * np.int16(600), input_shift=5),  # int16 wraps
+        "odd": dataclasses.replace(odd, rows=odd.rows * np.int16(600), input_shift=5),  # sums wrap in int16
         "draw": random_network("piece_square", 416, (40, 16), 1, ("value", "draw")),
         "no hidden layer": random_network("k_p", 160, (), 1, activation="squared_clipped_relu", buckets=3),
         "k_p": dataclasses.replace(random_network("k_p", 64, (17, 33), 2), output_divisor=24),
@@ -105,12 +105,12 @@ SANITIZED = "-O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 
 def compiled(net: EvalNetwork, folder: Path, flags: str, compiler: Sequence[str] = COMPILER) -> Path:
-    """The replaying program around a network's header, its weights beside it as `lite_eval.bin`."""
+    """Compile the program replay.cpp with a network's header; the weights are beside it as `lite_eval.bin`."""
     if not compiler:
         pytest.skip("no C++ compiler is at hand: install g++ or clang++, or name one in CXX")
     write_header(net, "net.safetensors", folder / "lite_eval.h")
     warnings = "-Wall -Wextra -Wpedantic -Wshadow -Wcast-qual -Werror"
-    # GCC 12 takes its own AVX-512 intrinsics for uninitialised; clang does not know all of GCC's warnings.
+    # GCC 12 reports its own AVX-512 intrinsics as uninitialised; clang does not know all of GCC's warnings.
     warnings += " -Wno-unknown-warning-option -Wno-uninitialized -Wno-maybe-uninitialized"
     defines = [f'-DHEADER="{folder / "lite_eval.h"}"', "-DNET=lite_eval"]
     arguments = [*compiler, "-std=c++17", *warnings.split(), *defines, *flags.split(), REPLAY, "-o", folder / "replay"]
@@ -122,7 +122,7 @@ def compiled(net: EvalNetwork, folder: Path, flags: str, compiler: Sequence[str]
 
 
 class Script:
-    """What the program is told, and what it should answer."""
+    """Commands for the program and the answers that it should give."""
 
     def __init__(self, net: EvalNetwork) -> None:
         self.net, self.accumulators = net, Accumulators(net)
@@ -142,7 +142,7 @@ class Script:
         self.answers.append(" ".join(map(str, [*outputs, score, f"{self.net.logit(outputs[-1]):.17g}"])))
 
     def walk(self, pos: np.void, generator: random.Random, plies: int) -> None:
-        """A game like a search's line: most positions evaluated, null moves and steps aside and back here and there."""
+        """Add a game like a line of a search: most positions are evaluated, and some moves are made and undone."""
         played = []
         for _ in range(plies):
             if generator.random() < 0.6:
@@ -169,16 +169,16 @@ class Script:
         self.evaluate(pos)
 
     def follow(self, pos: np.void, moves: Sequence[int]) -> None:
-        """A game as it went, every position evaluated."""
+        """Add a recorded game; evaluate every position."""
         for move in moves:
             do_move(pos, np.int64(move))
             self.lines.append(f"do {move}")
             self.evaluate(pos)
 
     def judge(self, program: Path, kernel: str | None, emulator: Sequence[str] = ()) -> None:
-        told = "\n".join(self.lines)
+        commands = "\n".join(self.lines)
         arguments = [*emulator, program, program.with_name("lite_eval.bin")]
-        done = subprocess.run(arguments, input=told, capture_output=True, text=True, timeout=500)
+        done = subprocess.run(arguments, input=commands, capture_output=True, text=True, timeout=500)
         assert done.returncode == 0, done.stderr
         found, *answers = done.stdout.splitlines()
         assert kernel in (None, found)
@@ -187,7 +187,7 @@ class Script:
 
 
 def play_games(net: EvalNetwork, games: int, plies: int) -> Script:
-    """The positions of the test vectors, then random games."""
+    """Return a script of the positions of the test vectors, then of random games."""
     script = Script(net)
     for sfen in POSITIONS:
         script.set_up(pos := position_from_sfen(sfen))
@@ -208,7 +208,7 @@ def need(kernel: str) -> None:
 
 
 @pytest.mark.parametrize(("kernel", "name"), TRIED)
-def test_games_give_the_same_integers(kernel: str, name: str, tmp_path: Path) -> None:
+def test_games_give_the_integers_of_the_engine(kernel: str, name: str, tmp_path: Path) -> None:
     need(kernel)
     program = compiled(NETWORKS[name], tmp_path, f"{SANITIZED} {FLAGS[kernel]}")
     play_games(NETWORKS[name], 2 * len(ROOTS), 80).judge(program, kernel)
@@ -216,7 +216,7 @@ def test_games_give_the_same_integers(kernel: str, name: str, tmp_path: Path) ->
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Flags that include the standard library's headers, compiled once: half of what a build without flags takes."""
+    """Flags that include precompiled headers of the standard library, which halves the time of a build."""
     path = tmp_path_factory.mktemp("headers") / "standard.h"
     names = re.findall(r"^#include <\w+>$", HEADER.read_text() + REPLAY.read_text(), re.MULTILINE)
     path.write_text("\n".join(names))
@@ -225,7 +225,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"-include {path}"
 
 
-def test_what_training_makes_gives_the_same_integers(
+def test_trained_networks_give_the_integers_of_the_engine(
     any_net: ValueNetwork, positions: Sample, library: str, tmp_path: Path
 ) -> None:
     net = quantise(fold(any_net), positions.part(0, 500))
@@ -266,8 +266,8 @@ const int* limits() { return lite_eval::MOST_IN_HAND; }
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
-def test_strict_engines_on_windows_include_it_in_many_files(compiler: str, tmp_path: Path) -> None:
-    """After windows.h, whose macros these are, in two translation units, with the warnings that some engines keep."""
+def test_strict_engines_on_windows_can_include_the_header_in_several_files(compiler: str, tmp_path: Path) -> None:
+    """The macros are those of windows.h; there are two translation units and the warnings that some engines enable."""
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed")
     write_header(NETWORKS["king buckets"], "net.safetensors", tmp_path / "lite_eval.h")
@@ -294,7 +294,7 @@ int main(int count, char**) {
 
 @pytest.fixture(scope="module")
 def early(library: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program of _EARLY."""
+    """Return the compiled program of `_EARLY`."""
     folder = tmp_path_factory.mktemp("early")
     write_header(NETWORKS["lite"], "net.safetensors", folder / "lite_eval.h")
     (folder / "early.cpp").write_text(_EARLY)
@@ -307,7 +307,7 @@ def early(library: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("words", "asked"),
     [([], "top_ != nullptr"), (["move"], "top_ != nullptr"), (["set", "up"], "network_.is_loaded()")],
 )
-def test_a_debug_build_asks_for_load_and_set_up_first(words: list[str], asked: str, early: Path) -> None:
+def test_a_debug_build_asserts_load_and_set_up_first(words: list[str], asked: str, early: Path) -> None:
     done = subprocess.run([early, *words], capture_output=True, text=True)
     assert f"Assertion `{asked}' failed" in done.stderr
 
@@ -326,8 +326,8 @@ inline unsigned char _BitScanForward(unsigned long* place, unsigned long mask) {
 
 
 @pytest.mark.parametrize("kernel", ["AVX2", "plain"])
-def test_what_msvc_compiles_gives_the_same_integers(kernel: str, tmp_path: Path) -> None:
-    """By another compiler in its stead, from which MSVC's intrin.h takes words of its own that MSVC does not know."""
+def test_msvc_intrinsics_give_the_integers_of_the_engine(kernel: str, tmp_path: Path) -> None:
+    """Another compiler stands in for MSVC, with a substitute for intrin.h that disables words unknown to MSVC."""
     need(kernel)
     (tmp_path / "intrin.h").write_text(_INTRIN)
     compiler = [*COMPILER, "-D_MSC_VER=1940", "-Wno-unknown-pragmas", "-I", str(tmp_path)] if COMPILER else []
@@ -336,7 +336,7 @@ def test_what_msvc_compiles_gives_the_same_integers(kernel: str, tmp_path: Path)
 
 
 def test_a_network_s_name_leaves_the_header_in_ascii(tmp_path: Path) -> None:
-    """A Japanese Windows takes it for Shift JIS, in which a character may end in a backslash."""
+    """A Japanese Windows reads sources as Shift_JIS, in which the second byte of a character may be a backslash."""
     write_header(NETWORKS["lite"], "\u5c06\u68cb\n.safetensors", tmp_path / "lite_eval.h")
     text = (tmp_path / "lite_eval.h").read_bytes().decode("ascii")
     assert r"the network \u5c06\u68cb\n.safetensors, as" in text
@@ -350,7 +350,7 @@ def judge_neon(net: EvalNetwork, script: Script, folder: Path, compiler: str, cp
 
 
 @pytest.mark.parametrize(("cpu", "name"), [(ARM_CPUS[0], "draw"), (ARM_CPUS[1], "king buckets")])
-def test_neon_gives_the_same_integers(cpu: str, name: str, tmp_path: Path) -> None:
+def test_neon_gives_the_integers_of_the_engine(cpu: str, name: str, tmp_path: Path) -> None:
     judge_neon(NETWORKS[name], play_games(NETWORKS[name], 2 * len(ROOTS), 80), tmp_path, "g++", cpu)
 
 
@@ -358,8 +358,8 @@ def test_neon_gives_the_same_integers(cpu: str, name: str, tmp_path: Path) -> No
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("cpu", ARM_CPUS)
 @pytest.mark.parametrize("compiler", ARM_COMPILERS)
-def test_neon_gives_every_network_s_integers(compiler: str, cpu: str, tmp_path: Path) -> None:
-    """By hand: of all that can be chosen in the family."""
+def test_neon_gives_the_integers_of_every_kind_of_network(compiler: str, cpu: str, tmp_path: Path) -> None:
+    """Test all combinations of king sets, activations and buckets. Run by hand."""
     nets = list(NETWORKS.values())
     for number, (king, activation, buckets) in enumerate(product(KING_NAMES, ACTIVATIONS, (1, 5))):
         outputs = ("value", "draw")[: 1 + number % 2]
@@ -406,8 +406,8 @@ def test_the_verb_writes_both_files_or_none(tmp_path: Path, capsys: pytest.Captu
     assert weights_file(tmp_path / "Default_2.hpp") == tmp_path / "Default_2.bin"
 
 
-def test_no_header_is_named_as_a_macro(tmp_path: Path) -> None:
-    """By the compiler's own list of those that take no parameters; GNU's dialects, the default, have more."""
+def test_a_header_cannot_have_the_name_of_a_macro(tmp_path: Path) -> None:
+    """The compiler lists its macros; GNU dialects, the default, have more than others."""
     if not COMPILER:
         pytest.skip("no C++ compiler is at hand: install g++ or clang++, or name one in CXX")
     write_header(NETWORKS["lite"], "net.safetensors", header := tmp_path / "lite_eval.h")
@@ -421,8 +421,8 @@ def test_no_header_is_named_as_a_macro(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kernel", ["plain", "AVX2"])
-def test_no_header_is_named_as_one_that_it_includes(kernel: str, tmp_path: Path) -> None:
-    """By the compiler's own list: of those in a folder that is searched itself, in the place of which it would come."""
+def test_a_header_cannot_have_the_name_of_an_included_header(kernel: str, tmp_path: Path) -> None:
+    """The compiler lists the headers; one of the same name would hide a header in a folder of the include path."""
     if not COMPILER:
         pytest.skip("no C++ compiler is at hand: install g++ or clang++, or name one in CXX")
     write_header(NETWORKS["lite"], "net.safetensors", header := tmp_path / "lite_eval.h")
@@ -443,8 +443,10 @@ def recorded_games(data_folder: Path, count: int) -> Games:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_a_thousand_games(tmp_path: Path, capsys: pytest.CaptureFixture[str], data_folder: Path) -> None:
-    """By hand: compiled as an engine is, by every kernel that this machine runs or emulates.
+def test_a_thousand_games_give_the_integers_of_the_engine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], data_folder: Path
+) -> None:
+    """Compile with an engine's flags for every kernel that this machine runs or emulates. Run by hand.
 
     A thousand recorded games follow the random ones if the folder of `--data` has them.
     """
@@ -467,14 +469,18 @@ def test_a_thousand_games(tmp_path: Path, capsys: pytest.CaptureFixture[str], da
         runs = subprocess.run(arguments, input=probe, capture_output=True, text=True).returncode == 0
         if runs:
             script.judge(program, kernel, emulator)
-        told = f"{len(script.answers):,} positions agree" if runs else "does not run here"
+        outcome = f"{len(script.answers):,} positions agree" if runs else "does not run here"
         with capsys.disabled():
-            print(" ".join((kernel, *compiler[:1], *emulator[2:], "with", games.source)), told, sep=": ")
+            print(" ".join((kernel, *compiler[:1], *emulator[2:], "with", games.source)), outcome, sep=": ")
 
 
 @pytest.mark.slow
-def test_speed_beside_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str], data_folder: Path) -> None:
-    """By hand: update and layers along games, by the header and by Numba in turns; LITESHOGI_KERNEL chooses both."""
+def test_speed_of_the_header_and_the_engine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], data_folder: Path
+) -> None:
+    """Time updates and layers along games, in the header and in Numba alternately. Run by hand.
+
+    LITESHOGI_KERNEL chooses the kernel of both."""
     kernel = {"vnni": "AVX-512 VNNI", "avx2": "AVX2", "plain": "plain"}[KERNEL]
     net, games = NETWORKS["lite"], recorded_games(data_folder, 200)
     library = ctypes.CDLL(str(compiled(net, tmp_path, f"-O3 -shared -fPIC {FLAGS[kernel]}")))

@@ -1,7 +1,8 @@
-"""The family of networks: whatever is chosen, training, fold and integers are one function.
+"""The family of networks: with any options, training, fold and integers compute one function.
 
-Each network is drawn with random weights and statistics. Its module as listed, the fused step, the way by gathered rows
-and the folded rows agree; its integers are the reference's, afresh and along games, by every kernel of this machine.
+Each network is drawn with random weights and statistics. The plain module, the fused step, the gathered
+rows and the folded rows agree. Its integers equal the reference, for single positions and along games, with every
+kernel of this machine.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ PROGRESS_TABLE = np.random.default_rng(3).integers(-9_000, 9_000, (81, 1548)).as
 
 @st.composite
 def stacks(draw: st.DrawFn) -> tuple[str, ...]:
-    """No axis in half of all cases; else one or two axes of at most 81 values each."""
+    """Draw no axis in half of the cases, otherwise one or two axes of at most 81 values each."""
     axes = [[token for token in known if token not in LARGE_AXES] for known in (HANDS, KING_ZONES, PROGRESS)]
     chosen = draw(st.permutations(axes))[: draw(st.sampled_from([0, 0, 1, 2]))]
     return tuple(draw(st.sampled_from(names)) for names in chosen)
@@ -65,7 +66,7 @@ def configurations(draw: st.DrawFn, kings: tuple[str, ...] = KING_NAMES) -> Netw
     }
     if not chosen["shortcut"] and not chosen["stacks"]:
         chosen["buckets"] = draw(st.sampled_from([1, 5]))
-    of_pairs = 2 if chosen["activation"] == "pairwise" else 1  # a product needs two
+    of_pairs = 2 if chosen["activation"] == "pairwise" else 1  # a product needs two lanes
     if draw(st.booleans()):
         needed = chosen["hidden_squares"] or chosen["shortcut"]
         hidden = draw(st.lists(st.integers(6, 9), min_size=int(needed), max_size=2))
@@ -78,7 +79,7 @@ def configurations(draw: st.DrawFn, kings: tuple[str, ...] = KING_NAMES) -> Netw
 
 
 def made(config: NetworkConfig, seed: int) -> ValueNetwork:
-    """With weights that matter, those of king buckets among them, and statistics as of a training."""
+    """Return a network with non-zero weights (also of the king buckets) and statistics as after training."""
     torch.manual_seed(seed)
     net = config.build()
     with torch.no_grad():
@@ -99,7 +100,7 @@ def made(config: NetworkConfig, seed: int) -> ValueNetwork:
 
 @given(config=configurations(), seed=st.integers(0, 1 << 20), training=st.booleans())
 @settings(max_examples=15)
-def test_every_way_gives_the_same_numbers(config: NetworkConfig, seed: int, training: bool) -> None:
+def test_every_path_gives_the_same_numbers(config: NetworkConfig, seed: int, training: bool) -> None:
     nets = [made(config, seed).double().train(training)]
     nets += [copy.deepcopy(nets[0]), copy.deepcopy(nets[0])]
     arrays = (FEW.pieces, FEW.hands, FEW.in_check)
@@ -131,7 +132,7 @@ def folded(config: NetworkConfig, seed: int) -> FoldedNetwork:
 
 
 def integers(folded: FoldedNetwork, path: Path) -> np.ndarray:
-    """Writes the network's file; the reference's outputs on the sample, which are not far from the folded logits."""
+    """Write the network's file; return the reference outputs on the sample, which are close to the folded logits."""
     save_network(quantise(folded, SAMPLE), path)
     net, exact = load_network(path), folded.logits(SAMPLE)
     outputs = evaluate_reference(net, SAMPLE.pieces, SAMPLE.hands, SAMPLE.in_check)
@@ -173,19 +174,19 @@ from search.evaluation.network_file import load_network
 from search.evaluation.static_evaluation import evaluate_batch
 from search.compiling.jit import KERNEL
 
-told = np.load(sys.argv[1])
+expected = np.load(sys.argv[1])
 for number in range(int(sys.argv[2])):
     net = load_network(f"{sys.argv[1]}.{number}.safetensors")
-    found = evaluate_batch(net, told["pieces"], told["hands"], told["in_check"])
-    assert (found == told[str(number)]).all(), net.activation
+    found = evaluate_batch(net, expected["pieces"], expected["hands"], expected["in_check"])
+    assert (found == expected[str(number)]).all(), net.activation
 print("equal", KERNEL)
 """
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample and the reference's outputs of some networks, with their files beside it."""
-    path = tmp_path_factory.mktemp("each") / "told.npz"
+    """Write the sample, the reference outputs of some networks, and their files; return the path."""
+    path = tmp_path_factory.mktemp("each") / "expected.npz"
     files = [path.with_name(f"{path.name}.{number}.safetensors") for number in range(len(OF_EACH))]
     outputs = {str(number): integers(folded(config, 1), files[number]) for number, config in enumerate(OF_EACH)}
     np.savez(path, pieces=SAMPLE.pieces, hands=SAMPLE.hands, in_check=SAMPLE.in_check, **outputs)

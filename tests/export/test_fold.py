@@ -1,4 +1,4 @@
-"""The folded network is the trained module, and its bound on sums is one."""
+"""The folded network computes the same function as the trained module, and its bound on sums holds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_fold_equals_the_module_in_float64(any_net: ValueNetwork, positions:
     assert folded.perspectives == any_net.perspectives
 
 
-def test_a_wrong_fold_is_refused(make_net, positions: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fold_that_differs_is_refused(make_net, positions: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     net = make_net("odd")
     rows, bias = net.first_layer()
     monkeypatch.setattr(net, "first_layer", lambda: (rows + 1e-6, bias))
@@ -42,7 +42,7 @@ def test_a_wrong_fold_is_refused(make_net, positions: Sample, monkeypatch: pytes
         fold_checked(net, positions.part(0, 500))
 
 
-def test_what_cannot_be_folded_is_refused(make_net) -> None:
+def test_networks_that_cannot_be_folded_are_refused(make_net) -> None:
     net = make_net("odd")
     rows, bias = net.first_layer()
 
@@ -70,7 +70,7 @@ def test_what_cannot_be_folded_is_refused(make_net) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_sum_exceeds_the_bound(name: str, positions: Sample) -> None:
-    """On real positions, and on boards filled greedily with what adds most."""
+    """Test real positions and boards filled greedily with the largest rows."""
     features = feature_set(name)
     generator = np.random.default_rng(3)
     rows = generator.normal(0, 1, (features.rows, 4))
@@ -79,8 +79,8 @@ def test_no_sum_exceeds_the_bound(name: str, positions: Sample) -> None:
     sums = folded._sums(positions.part(0, 3000))
     assert (np.abs(sums) <= bound).all()
     assert np.isfinite(bound).all()
-    # The bound is of use: rows that are all alike add up to no more than one each for the men and the check, and in
-    # K+A2 one more for each king.
+    # The bound is tight: equal rows add up to at most one for each man and one for the check, and in K+A2 one
+    # more for each king.
     alike = dataclasses.replace(folded, rows=np.ones_like(rows), bias=np.zeros(4))
     assert (alike.largest_sums() <= 41 + (features.second_rows is not None)).all()
     assert (alike.largest_sums() >= 38).all()
@@ -97,7 +97,7 @@ def test_the_bound_is_reached_by_a_full_hand() -> None:
     assert folded._sums(sample)[0, 0] == 16.5 == folded.largest_sums()[0]
 
 
-def test_random_positions_repeat_and_look_like_shogi() -> None:
+def test_random_positions_are_repeatable_and_complete() -> None:
     first, second = random_sample(500), random_sample(500)
     assert (first.pieces == second.pieces).all()
     men = (first.pieces != EMPTY).sum(1) + first.hands.sum(1)
@@ -136,7 +136,7 @@ def test_the_verb(make_net, tmp_path: Path, positions: Sample, capsys: pytest.Ca
             fold_file(run, tmp_path / "network.safetensors", positions=100, overwrite=True)
 
 
-def test_nothing_is_written_where_nothing_can_be_folded(make_net, tmp_path: Path) -> None:
+def test_a_failed_fold_writes_nothing(make_net, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="`positions` 0"):
         fold_file(tmp_path / "none", tmp_path / "out.safetensors", positions=0)
     for scale in (0.0, -600.0, math.nan, math.inf):

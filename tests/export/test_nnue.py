@@ -1,4 +1,4 @@
-"""An nn.bin comes out as the bytes it went in as, whatever they say; other networks get YaneuraOu's own header."""
+"""An nn.bin is exported with the bytes that were imported; other networks get YaneuraOu's own header."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ NAMES = (
 
 @pytest.mark.parametrize("edge", [False, True], ids=["", "edge"])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_kind_comes_out_as_it_went_in(name: str, edge: bool, tmp_path: Path) -> None:
-    """With random bytes in all padding, and in the weights that an output of a shard does not see."""
+def test_every_kind_is_exported_with_the_imported_bytes(name: str, edge: bool, tmp_path: Path) -> None:
+    """All padding, and weights that an output of a shard ignores, are random bytes."""
     content = network_bytes(name, 3, edge)
     (tmp_path / "nn.bin").write_bytes(content)
     net = read_nnue(tmp_path / "nn.bin")
@@ -83,7 +83,7 @@ def test_every_kind_comes_out_as_it_went_in(name: str, edge: bool, tmp_path: Pat
     assert (found.rows == net.rows).all()
 
 
-def test_a_file_that_needed_a_name_needs_none_as_a_network_file(tmp_path: Path) -> None:
+def test_a_network_file_keeps_the_architecture_of_an_nn_bin_without_a_text(tmp_path: Path) -> None:
     name = "SFNN_kp_64_7_32_hand64_k3k3"
     content = network_bytes(name)
     (text,) = struct.unpack_from("<I", content, 8)
@@ -97,7 +97,7 @@ def test_a_file_that_needed_a_name_needs_none_as_a_network_file(tmp_path: Path) 
     assert (tmp_path / "again.bin").read_bytes() == nameless
 
 
-def test_an_sfnn_of_our_own_gets_the_text_of_its_name(tmp_path: Path) -> None:
+def test_an_own_sfnn_gets_the_text_of_its_architecture(tmp_path: Path) -> None:
     parts = {"activation": "pairwise_clipped_relu", "hidden_squares": True, "shortcut": True}
     net = random_network("k_p", 64, (8, 32), 2, stacks=("k3k3", "hand4"), **parts)
     write_nnue(net, tmp_path / "nn.bin")
@@ -107,13 +107,13 @@ def test_an_sfnn_of_our_own_gets_the_text_of_its_name(tmp_path: Path) -> None:
     assert all((one.weight == two.weight).all() for one, two in zip(net.layers, found.layers, strict=True))
 
 
-def test_what_no_nn_bin_holds_is_not_asked_to_replace_one(tmp_path: Path) -> None:
+def test_an_unsupported_network_is_refused_before_the_output_is_checked(tmp_path: Path) -> None:
     (tmp_path / "nn.bin").write_bytes(b"another's")
     with pytest.raises(ValueError, match="holds no such network"):
         Export("lite-16-4-32", tmp_path / "nn.bin").run()
 
 
-def test_what_another_verb_has_written_is_told_with_its_article(tmp_path: Path) -> None:
+def test_an_error_names_the_format_of_another_safetensors_file(tmp_path: Path) -> None:
     path = tmp_path / "net.safetensors"
     for header, words in (
         ({"format": "liteshogi network"}, "liteshogi network"),
@@ -126,7 +126,7 @@ def test_what_another_verb_has_written_is_told_with_its_article(tmp_path: Path) 
 
 @settings(max_examples=200)
 @given(data=st.data())
-def test_whatever_is_read_is_written_as_it_was(
+def test_random_files_are_written_as_they_were_read(
     data: st.DataObject, nnue_content: Callable[..., bytes], tmp_path: Path
 ) -> None:
     words = data.draw(st.one_of(st.none(), st.text(max_size=40), st.binary(max_size=40)))
@@ -144,7 +144,7 @@ def test_whatever_is_read_is_written_as_it_was(
     assert nnue_bytes(load_network(tmp_path / "net.safetensors")) == content
 
 
-def test_a_network_of_our_own_gets_the_words_that_yaneuraou_writes(tmp_path: Path) -> None:
+def test_an_own_network_gets_the_text_that_yaneuraou_writes(tmp_path: Path) -> None:
     net = random_network("k_p", 64, (16, 32), 2)
     assert write_nnue(net, tmp_path / "nn.bin") == (tmp_path / "nn.bin").stat().st_size
     found = load_network(tmp_path / "nn.bin")
@@ -156,7 +156,7 @@ def test_a_network_of_our_own_gets_the_words_that_yaneuraou_writes(tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["nn.bin"]
 
 
-def test_words_tell_the_scale_that_the_network_has(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
+def test_the_text_gives_the_scale_of_the_network(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
     words = (
         "Features=K+P[1710->32x2],Network=AffineTransform[1<-32](ClippedReLU[32](AffineTransform[32<-8]("
         "ClippedReLU[8](AffineTransform[8<-64](InputSlice[64(0:64)]))))),fv_scale=16"
@@ -168,7 +168,7 @@ def test_words_tell_the_scale_that_the_network_has(nnue_content: Callable[..., b
     assert (tmp_path / "16.bin").read_bytes() == (tmp_path / "nn.bin").read_bytes()
 
 
-def test_a_header_that_fits_no_longer_is_left_out(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
+def test_a_header_that_does_not_fit_the_network_is_replaced(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
     """Provenance may be inherited by a network of other dimensions, or be written by hand."""
     (tmp_path / "nn.bin").write_bytes(nnue_content("k_p", 32, 8, 32))
     kept = load_network(tmp_path / "nn.bin").provenance
@@ -178,7 +178,7 @@ def test_a_header_that_fits_no_longer_is_left_out(nnue_content: Callable[..., by
         assert load_network(tmp_path / "other.bin").width == 64
 
 
-def test_what_has_no_place_in_an_nn_bin_is_refused(tmp_path: Path) -> None:
+def test_networks_that_an_nn_bin_cannot_hold_are_refused(tmp_path: Path) -> None:
     fitting = random_network("k_p", 32, (8, 32), 2)
     first = fitting.layers[0]
     cases = {
@@ -196,7 +196,7 @@ def test_what_has_no_place_in_an_nn_bin_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_there_is_not_overwritten_unasked(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten_by_default(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
     (tmp_path / "nn.bin").write_bytes(nnue_content("k_p", 32, 8, 8))
     with pytest.raises(ValueError, match=r"name it net\.safetensors"):
         import_nnue(tmp_path / "nn.bin", tmp_path / "net.bin")
@@ -208,8 +208,8 @@ def test_what_is_there_is_not_overwritten_unasked(nnue_content: Callable[..., by
     assert load_network(tmp_path / "net.safetensors").width == 32
 
 
-def test_no_export_takes_its_network_s_place(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
-    """A C++ header's weights are called as an nn.bin beside it may be."""
+def test_an_export_does_not_overwrite_its_network(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
+    """The weights of a C++ header have a name that an nn.bin beside it may have."""
     content = nnue_content("k_p", 32, 8, 8)
     (tmp_path / "nn.bin").write_bytes(content)
     (tmp_path / "link.bin").symlink_to("nn.bin")
@@ -224,7 +224,7 @@ def test_no_export_takes_its_network_s_place(nnue_content: Callable[..., bytes],
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["halfkp random", "halfkp material", "kp random", "kp material"])
-def test_full_size_files_come_out_as_they_went_in(name: str, tmp_path: Path, data_folder: Path) -> None:
+def test_full_size_files_are_exported_with_the_imported_bytes(name: str, tmp_path: Path, data_folder: Path) -> None:
     maker = data_folder / "nnue" / "make_nn.py"
     if not maker.is_file():
         pytest.skip("the maker of the recorded networks is not at hand")

@@ -1,4 +1,4 @@
-"""The ONNX file says what the module says, at any number of positions, or is not written."""
+"""The ONNX file gives the outputs of the module for any number of positions, or is not written."""
 
 from __future__ import annotations
 
@@ -79,7 +79,9 @@ class _OneSize(torch.nn.Module):
     ("module", "complaint"),
     [(_Branch(), r"torch cannot export it: Could not guard"), (_OneSize(), r"onnxruntime cannot run it: .*dimensions")],
 )
-def test_what_cannot_be_exported_is_told_in_one_line(module: torch.nn.Module, complaint: str, tmp_path: Path) -> None:
+def test_networks_that_cannot_be_exported_are_refused_in_one_line(
+    module: torch.nn.Module, complaint: str, tmp_path: Path
+) -> None:
     with pytest.raises(ValueError, match=rf"net\.onnx: not written: {complaint}") as raised:
         write_onnx(module, tmp_path / "net.onnx", {"x": torch.ones(5, 3)}, ("output",), 1e-5)
     assert len(str(raised.value).splitlines()) == 1
@@ -94,7 +96,7 @@ def test_the_verb(make_net, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     Export(str(tmp_path / "network.safetensors"), tmp_path / "net.onnx", (game,), json=True).run()
     figures = json.loads(capsys.readouterr().out)
     assert figures["max_error"] < 1e-5
-    assert figures["positions"] == plies  # all there are, of a thousand that may be
+    assert figures["positions"] == plies  # all positions of the file; the limit is a thousand
     assert figures["bytes"] == (tmp_path / "net.onnx").stat().st_size
     with pytest.raises(ValueError, match="already exists; set `overwrite`"):
         Export(str(tmp_path / "network.safetensors"), tmp_path / "net.onnx").run()

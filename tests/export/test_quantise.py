@@ -1,4 +1,4 @@
-"""Quantisation: small errors, honest prices, refused overflow."""
+"""Quantisation: small errors, correct cost figures, and refused overflow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from search.evaluation.static_evaluation import MEN
 VALID = Path(__file__).parents[2] / "experiments" / "sample" / "valid_sample.hcpe3"
 
 
-def test_integers_stay_close_to_the_truth(any_net: ValueNetwork, positions: Sample) -> None:
+def test_integers_are_close_to_the_float_network(any_net: ValueNetwork, positions: Sample) -> None:
     sample = positions.part(0, 4000)
     folded = fold(any_net)
     net = quantise(folded, sample)
@@ -36,8 +36,8 @@ def test_integers_stay_close_to_the_truth(any_net: ValueNetwork, positions: Samp
     assert (outputs[:, 0] * net.logit_per_output == quantised_logits(net, sample)).all()
 
 
-def test_the_price_is_counted_right(make_net, positions: Sample) -> None:
-    """Against a net that says the opposite, everything flips and accuracy turns over."""
+def test_the_cost_of_quantisation_is_counted_correctly(make_net, positions: Sample) -> None:
+    """Compared with a network of opposite outputs, every sign changes and the accuracy is reversed."""
     sample = positions.part(0, 2000)
     folded = fold(make_net("odd"))
     *hidden, (weight, bias) = folded.layers
@@ -51,7 +51,7 @@ def test_the_price_is_counted_right(make_net, positions: Sample) -> None:
     assert cost.largest_error == pytest.approx(2 * np.abs(exact).max(), rel=0.05)
     assert cost.accuracy_change == pytest.approx(accuracy - (1 - accuracy), abs=0.02)
     assert measure_cost(folded, net, dataclasses.replace(sample, result=None)).log_loss_change is None
-    # What had no game counts for nothing.
+    # Positions without a game do not count.
     result = sample.result.copy()
     result[::2] = np.nan
     half = measure_cost(opposite, net, dataclasses.replace(sample, result=result))
@@ -62,7 +62,7 @@ def test_the_price_is_counted_right(make_net, positions: Sample) -> None:
     assert measure_cost(folded, net, nothing).log_loss_change is None
 
 
-def test_rounding_cannot_take_a_sum_beyond_its_bound() -> None:
+def test_rounding_keeps_sums_within_their_bound() -> None:
     rows_and_bias, half_a_shift = (MEN + 1) / 2, (1 << max(INPUT_SHIFTS)) / 2
     assert rows_and_bias + half_a_shift <= ROUNDING
 
@@ -97,7 +97,7 @@ def test_rows_take_the_scale_that_the_worst_position_allows() -> None:
 
 
 def test_no_position_leaves_int16(make_net, positions: Sample) -> None:
-    """A net so large that the bound alone decides the rows' scale."""
+    """A network so large that only the bound determines the scale of the rows."""
     folded = fold(make_net("board"))
     factor = 0.99 * 32767 / 16 / folded.largest_sums().max()
     folded = dataclasses.replace(folded, rows=folded.rows * factor, bias=folded.bias * factor)
@@ -120,7 +120,7 @@ def test_dimensions_that_the_search_cannot_evaluate_are_refused(positions: Sampl
         quantise(made_up(1.0, ((np.full((1, 8), 1e-3), np.array([1e7])),)), sample)
 
 
-def test_neurons_that_never_speak_have_no_say_in_the_shift(positions: Sample) -> None:
+def test_neurons_that_are_always_zero_do_not_affect_the_shift(positions: Sample) -> None:
     sample, generator = positions.part(0, 500), np.random.default_rng(3)
     bias = np.where(np.arange(16) < 5, 0.1, -1000.0)
     layers = ((generator.normal(0, 0.3, (16, 8)), bias), (generator.normal(0, 1, (1, 16)), np.zeros(1)))
@@ -129,11 +129,11 @@ def test_neurons_that_never_speak_have_no_say_in_the_shift(positions: Sample) ->
     assert np.abs(quantised_logits(quantise(folded, sample), sample) - exact).mean() < 0.06 * exact.std()
 
 
-def test_one_large_weight_does_not_make_all_others_coarse(positions: Sample) -> None:
-    """Where activations are cut at 1, the units of all weights of a layer follow from its shift."""
+def test_one_large_weight_does_not_coarsen_all_others(positions: Sample) -> None:
+    """With activations clipped at 1, the shift of a layer determines the unit of all its weights."""
     sample, generator = positions.part(0, 500), np.random.default_rng(4)
     weight = generator.normal(0, 0.3, (16, 8))
-    weight[0, 0] = 12.0  # as good as a step wherever the lane speaks at all, cut off or not
+    weight[0, 0] = 12.0  # nearly a step function, clipped or not, wherever the lane is not zero
     layers = ((weight, np.full(16, 0.1)), (generator.normal(0, 1, (1, 16)), np.zeros(1)))
     folded = dataclasses.replace(made_up(0.1, layers), activation="squared")
     exact = folded.logits(sample)
@@ -143,8 +143,8 @@ def test_one_large_weight_does_not_make_all_others_coarse(positions: Sample) -> 
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_shifts_that_round_down_lean_to_neither_side(positions: Sample, seed: int) -> None:
-    """Where every weight is positive, half a step lost in each lane and neuron adds up."""
+def test_shifts_that_round_down_cause_no_bias(positions: Sample, seed: int) -> None:
+    """With positive weights only, half a step lost in each lane and neuron adds up."""
     sample, generator = positions.part(0, 2000), np.random.default_rng(seed)
     layers = ((generator.uniform(0, 0.3, (16, 8)), np.full(16, 0.05)), (generator.uniform(0, 1, (1, 16)), np.zeros(1)))
     folded = made_up(1.0, layers)

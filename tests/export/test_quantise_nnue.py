@@ -1,4 +1,4 @@
-"""A trained NNUE becomes the integers of an nn.bin, at its scales, and says almost the same."""
+"""A trained NNUE becomes the integers of an nn.bin at its scales, with nearly the same outputs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_fold_is_exact_and_the_integers_are_near(features: str, positions: S
 
 
 def test_weights_that_lie_on_the_grid_are_kept_exactly(positions: Sample) -> None:
-    """Rounding is all that happens: from the integers back to floats and again the same integers come out."""
+    """Integers converted to floats and quantised again are the same, so nothing but rounding changes weights."""
     folded, _ = fold_checked(made("k_p"), positions.part(0, 10))
     first = quantise_nnue(folded)
     layers = []
@@ -98,22 +98,22 @@ def test_from_a_trained_network_to_an_nn_bin(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("cp_per_logit", "fv_scale"), [(300.0, 32), (420.0, 23), (600.0, 16), (1200.0, 8)])
-def test_the_fv_scale_that_is_told_keeps_centipawns(
+def test_the_reported_fv_scale_keeps_centipawns(
     cp_per_logit: float, fv_scale: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save_model(tmp_path / "network.safetensors", made("k_p"), {"cp_per_logit": cp_per_logit})
-    net, again, untold = (tmp_path / f"{name}.safetensors" for name in ("net", "again", "untold"))
+    net, again, unscaled = (tmp_path / f"{name}.safetensors" for name in ("net", "again", "unscaled"))
     fold_file(tmp_path / "network.safetensors", net, positions=500)
     Export(str(net), tmp_path / "nn.bin").run()
-    told = capsys.readouterr().out
-    assert f"FV_SCALE to {fv_scale}" in told
+    printed = capsys.readouterr().out
+    assert f"FV_SCALE to {fv_scale}" in printed
     readers = "readers without that option use 16"
-    assert (readers in told) == (fv_scale != 16)
+    assert (readers in printed) == (fv_scale != 16)
     import_nnue(tmp_path / "nn.bin", again, fv_scale)
-    import_nnue(tmp_path / "nn.bin", untold)
-    scores = [[one.score_cp for one in evaluate_sfens(load_network(path), SFENS)] for path in (net, again, untold)]
+    import_nnue(tmp_path / "nn.bin", unscaled)
+    scores = [[one.score_cp for one in evaluate_sfens(load_network(path), SFENS)] for path in (net, again, unscaled)]
     assert max(map(abs, scores[0])) > 50
-    # To what is lost by dividing, and by an FV_SCALE of whole numbers.
+    # Within the error of the division and of an integer FV_SCALE.
     assert scores[1] == pytest.approx(scores[0], rel=0.01, abs=2)
     assert scores[2] == pytest.approx([score * 600 / cp_per_logit for score in scores[0]], rel=0.01, abs=4)
     Export(str(again), tmp_path / "copy.bin", json=True).run()
@@ -122,7 +122,7 @@ def test_the_fv_scale_that_is_told_keeps_centipawns(
 
 
 @pytest.mark.parametrize(("cp_per_logit", "fv_scale", "kept"), [(50.0, 128, 75), (20000.0, 1, 9600)])
-def test_an_fv_scale_is_one_that_yaneuraou_takes(
+def test_the_fv_scale_is_within_the_range_of_yaneuraou(
     cp_per_logit: float, fv_scale: int, kept: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save_model(tmp_path / "network.safetensors", made("k_p"), {"cp_per_logit": cp_per_logit})

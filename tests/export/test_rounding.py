@@ -86,17 +86,17 @@ def rms(error: np.ndarray) -> float:
 
 @pytest.mark.parametrize("config", NN_BIN, ids=str)
 def test_outputs_are_those_of_an_nn_bin(config: NetworkConfig) -> None:
-    """What remains is the rounding of biases to int32, and the mean that the export takes away."""
+    """The remaining difference is the rounding of biases to int32, and the mean error that the export subtracts."""
     net, sample = made(config), random_sample(600)
     whole = evaluate_batch(integers(net, sample), sample.pieces, sample.hands, sample.in_check)[:, 0]
-    found = whole / OUTPUT_SCALE  # before the division that makes a score of it
+    found = whole / OUTPUT_SCALE  # before the division by FV_SCALE
     exact, rounded = (logits(net, sample, one) for one in (False, True))
     assert rms((rounded - found) - (rounded - found).mean()) < 0.25 * rms(exact - found)
 
 
 @pytest.mark.parametrize("config", LIGHT, ids=str)
 def test_rounding_of_light_networks_costs_as_much_as_their_integers(config: NetworkConfig) -> None:
-    """The export chooses its shifts by trial, so its error is another one of about the same size."""
+    """The export chooses its shifts by trial, so its error differs but has about the same size."""
     net, sample = made(config), random_sample(600)
     found = quantised_logits(integers(net, sample), sample)
     exact, rounded = (logits(net, sample, one) for one in (False, True))
@@ -149,7 +149,7 @@ def test_a_resumed_run_has_the_same_bits(sample_games: Path, tmp_path: Path) -> 
 def test_the_rounded_loss_is_that_of_the_integers(
     sample_games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is logged and printed after epochs that round, and much nearer to the folded network's than the exact loss."""
+    """It is logged and printed after epochs that round, and is much nearer to the folded network's loss."""
     raw, stop = sample_games.read_bytes(), 0
     while stop < 60_000:  # whole games without candidates
         stop += 36 + 6 * int.from_bytes(raw[stop + 32 : stop + 34], "little")
@@ -168,6 +168,6 @@ def test_the_rounded_loss_is_that_of_the_integers(
     sample = read_sample((valid,), 1_000_000)
     assert sample.result is not None
     net = load_model(network_file(options.output))[0]
-    whole = quantise_nnue(fold_checked(net, sample)[0])  # without a sample: no mean error is taken away
+    whole = quantise_nnue(fold_checked(net, sample)[0])  # without a sample, no mean error is subtracted
     outputs = evaluate_batch(whole, sample.pieces, sample.hands, sample.in_check)[:, 0] / OUTPUT_SCALE
     assert abs(log_losses(outputs, sample.result).mean() - rounded) < 1e-4

@@ -1,4 +1,4 @@
-"""A trained SFNN becomes the integers of an nn.bin, which say almost the same and are read again as they are."""
+"""A trained SFNN becomes the integers of an nn.bin, with nearly the same outputs, and is read back unchanged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KINDS = [
 
 
 def made(features: str, hidden: tuple[int, int], stacks: tuple[str, ...]) -> SfnnNetwork:
-    """A network none of whose parts is zero, with weights as large as training makes them."""
+    """Return a network without zero parts, with weights as large as after training."""
     torch.manual_seed(5)
     net = SfnnNetwork(features, 64, hidden, stacks)  # type: ignore[arg-type]
     assert net.layer_stacks is not None
@@ -59,7 +59,7 @@ def test_the_fold_is_exact_and_the_integers_are_near(features, hidden, stacks, p
     assert exact.std() > 0.05
     error = quantised_logits(integer, sample) - exact
     assert np.sqrt((error**2).mean()) < 0.12 * exact.std()
-    # The grid is that of the format: 127, 64, 8128 and 9600 to one.
+    # The scales of the format: 127, 64, 8128 and 9600.
     gain = 127 / 128
     first, second, last = (layer[0] for layer in folded.layers)
     assert (np.abs(integer.rows - 127 * folded.rows) <= 0.5).all()
@@ -73,7 +73,7 @@ def test_the_fold_is_exact_and_the_integers_are_near(features, hidden, stacks, p
 
 
 @pytest.mark.parametrize(("features", "hidden", "stacks"), KINDS)
-def test_an_exported_file_is_read_as_it_is(
+def test_an_exported_file_is_read_back_unchanged(
     features, hidden, stacks, positions: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("export.fold.CHECKED", 300)
@@ -104,7 +104,7 @@ def test_sums_that_wrap_at_15_bits_are_refused(positions: Sample) -> None:
         quantise_nnue(folded)
 
 
-def test_costs_are_told_apart_by_stack() -> None:
+def test_costs_are_measured_for_each_stack() -> None:
     stacks = make_stacks(("progress2", "hand4", "k3k3"), np.zeros((81, 1548), np.int32))
     assert stack_name(stacks, 0) == "hand4 0-0, k3k3 0-0, progress2 0"
     assert stack_name(stacks, (3 * 9 + 5) * 2 + 1) == "hand4 1-1, k3k3 1-2, progress2 1"

@@ -1,4 +1,4 @@
-"""The network file's document is enough: its reader, run as it stands there, agrees with the engine to the bit."""
+"""The reader printed in the document of the network file agrees with the engine to the bit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "how" / "network_reader.md"
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The document's reader as a file: itself, YaneuraOu's rows, stacks, what compares it with vectors."""
+    """Write the document's reader as a file: the reader, YaneuraOu's rows, stacks, and a comparison with vectors."""
     parts = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert [sum(map(bool, part.split("\n"))) for part in parts] == [81, 19, 39, 8]  # as the document says
     path = tmp_path_factory.mktemp("reader") / "reader.py"
@@ -51,7 +51,7 @@ def evaluate(reader: Path) -> SimpleNamespace:
 
 
 def vectors_of(name: str) -> Path:
-    """A shipped network's, beside it."""
+    """Return the path of a shipped network's vectors, which are beside it."""
     return network_file(name).with_suffix(".vectors.json")
 
 
@@ -61,7 +61,7 @@ def test_every_shipped_network_has_its_vectors() -> None:
 
 
 @pytest.mark.parametrize("name", shipped_names())
-def test_the_vectors_are_what_the_command_writes(name: str, tmp_path: Path) -> None:
+def test_the_command_writes_the_recorded_vectors(name: str, tmp_path: Path) -> None:
     Export(name, tmp_path / "vectors.json").run()
     written, kept = (tmp_path / "vectors.json").read_text(), vectors_of(name).read_text()
     assert written == kept, f"liteshogi export {name} -o {vectors_of(name)} --overwrite"
@@ -134,7 +134,7 @@ def test_the_documents_reader_agrees_along_a_game(evaluate: SimpleNamespace) -> 
 
 @pytest.mark.parametrize("name", [name for name, net in NETWORKS.items() if len(net.rows) < 130_000])
 def test_the_documents_reader_agrees_without_kings(name: str, evaluate: SimpleNamespace, tmp_path: Path) -> None:
-    """The engine refuses such a position; evaluators of mate problems and the C++ header do not."""
+    """The engine refuses such positions; programs for mate problems and the C++ header accept them."""
     net = NETWORKS[name]
     save_network(net, tmp_path / "net.safetensors")
     read, pos = evaluate.read(tmp_path / "net.safetensors"), new_position()
@@ -161,10 +161,10 @@ def test_the_documents_reader_refuses_damage(evaluate: SimpleNamespace, tmp_path
 @pytest.mark.parametrize(
     ("key", "name"), [("feature_set", "half_ka"), ("feature_set", "piece"), ("activation", "sigmoid")]
 )
-def test_the_documents_reader_refuses_names_that_it_does_not_know(
+def test_the_documents_reader_refuses_unknown_names(
     key: str, name: str, evaluate: SimpleNamespace, tmp_path: Path
 ) -> None:
-    """Rather than evaluate them as what it knows: the file is whole, with a checksum that fits."""
+    """The file is complete and its checksum fits, so only the names show that it cannot be evaluated."""
     path = tmp_path / "net.safetensors"
     with safe_open(network_file("dense-64-16"), "numpy") as file:
         header, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -177,7 +177,7 @@ def test_the_documents_reader_refuses_names_that_it_does_not_know(
         evaluate.read(path)
 
 
-def test_vectors_cover_what_the_document_says() -> None:
+def test_vectors_cover_the_documented_cases() -> None:
     vectors = json.loads(vectors_of("default").read_text())["positions"]
     assert [vector["sfen"] for vector in vectors] == list(POSITIONS)
     movers = {(" w " in vector["sfen"], vector["in_check"]) for vector in vectors}

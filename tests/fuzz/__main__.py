@@ -1,9 +1,9 @@
-"""One reader under a coverage-guided fuzzer: python -m tests.fuzz READER --seconds 3600 --corpus DIR
+"""Fuzz one reader, guided by coverage: python -m tests.fuzz READER --seconds 3600 --corpus DIR
 
-A finding ends it and lies in the folder as `crash-...`, `timeout-...` or `oom-...`. Inputs that led somewhere new are
-kept there, too, and a run with the same folder goes on from them; Ctrl-C, or a request to end, ends it with the time
-that it has had. Needs atheris: pip install 'liteshogi[fuzz]'.
-All readers in turn: python -m tests.fuzz.rounds --help
+A finding ends the run and is stored in the folder as `crash-...`, `timeout-...` or `oom-...`. Inputs that reach other
+branches are stored there, too; a run with the same folder starts from them. Ctrl-C or SIGTERM ends a run, and its time
+counts. Requires atheris: pip install 'liteshogi[fuzz]'.
+To fuzz all readers in turn: python -m tests.fuzz.rounds --help
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from tests.json_lines import append
 
 ROOMS = ("search", "lite", "export", "experiments", "liteshogi")
 MEGABYTES = 4096
-"""That the process may hold."""
+"""Limit of the memory of a fuzzing process."""
 HANG_SECONDS = 3600
-"""By the clock, for one input: the machine may stand still, or this process. `attempt` tells what takes much CPU."""
+"""Wall-clock limit of one input; high because the process may be suspended. `attempt` limits CPU time."""
 OUTCOMES = 512
 
 
 def compiled() -> Iterator[str]:
-    """The modules with compiled code, whose bytecode Numba must find as it was written."""
+    """Yield the modules with compiled code; they are not instrumented because Numba needs their original bytecode."""
     root = Path(__file__).parents[2]
     for path in (path for room in ROOMS for path in (root / room).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
@@ -44,7 +44,7 @@ def compiled() -> Iterator[str]:
 
 
 def branches() -> Callable[[int], int]:
-    """A function with a branch for each of OUTCOMES numbers, which the fuzzer sees taken."""
+    """Return a function with a branch for each of OUTCOMES numbers, which the fuzzer observes."""
     lines = (f"    if number == {number}:\n        return {number}\n" for number in range(OUTCOMES))
     names: dict[str, Callable[[int], int]] = {}
     exec(f"def branch(number):\n{''.join(lines)}", names)
@@ -55,26 +55,26 @@ def branches() -> Callable[[int], int]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="One reader under atheris.")
     parser.add_argument("reader", choices=sorted(READERS))
-    parser.add_argument("--seconds", type=float, default=3600, help="of CPU")
-    parser.add_argument("--corpus", type=Path, required=True, help="folder of inputs, made if it is not there")
-    parser.add_argument("--ledger", type=Path, help="JSON lines, to which a run that found nothing is added")
-    told = parser.parse_args()
-    told.corpus.mkdir(parents=True, exist_ok=True)
+    parser.add_argument("--seconds", type=float, default=3600, help="CPU seconds")
+    parser.add_argument("--corpus", type=Path, required=True, help="folder of inputs; created if missing")
+    parser.add_argument("--ledger", type=Path, help="JSON lines; a run without a finding is appended")
+    arguments = parser.parse_args()
+    arguments.corpus.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
-    reader = READERS[told.reader]
+    reader = READERS[arguments.reader]
     with atheris.instrument_imports(include=list(ROOMS), exclude=list(compiled())):
-        for number, content in enumerate(reader.seeds()):  # which also imports what there is to be followed
-            (told.corpus / f"seed-{number}").write_bytes(content)
+        for number, content in enumerate(reader.seeds()):  # this also imports the modules to instrument
+            (arguments.corpus / f"seed-{number}").write_bytes(content)
             attempt(reader, content, folder)
-        from search.system.interrupt import interrupt_flag  # not before: what is imported here is followed
+        from search.system.interrupt import interrupt_flag  # imported here so that it is instrumented
     branch = branches()
     executions, begun = 0, time.process_time()
 
     def end(taken: float) -> NoReturn:
-        print(f"{told.reader}: {executions:,} executions in {taken / 60:.1f} minutes of CPU, nothing found")
+        print(f"{arguments.reader}: {executions:,} executions in {taken / 60:.1f} minutes of CPU, nothing found")
         sys.stdout.flush()
-        if told.ledger is not None:
-            append(told.ledger, Run(told.reader, round(taken, 1), executions))
+        if arguments.ledger is not None:
+            append(arguments.ledger, Run(arguments.reader, round(taken, 1), executions))
         shutil.rmtree(folder, ignore_errors=True)
         os._exit(0)
 
@@ -83,13 +83,13 @@ def main() -> None:
         executions += 1
         branch(zlib.crc32(repr(attempt(reader, content, folder)).encode()) % OUTCOMES)
         taken = time.process_time() - begun
-        if taken > told.seconds or interrupted():
+        if taken > arguments.seconds or interrupted():
             end(taken)
 
     clock = (f"-timeout={HANG_SECONDS}", f"-report_slow_units={HANG_SECONDS}")
-    limits = (*clock, f"-rss_limit_mb={MEGABYTES}", f"-artifact_prefix={told.corpus}/")
+    limits = (*clock, f"-rss_limit_mb={MEGABYTES}", f"-artifact_prefix={arguments.corpus}/")
     with interrupt_flag(patient=True) as interrupted:
-        atheris.Setup([sys.argv[0], *limits, "-handle_int=0", "-handle_term=0", str(told.corpus)], one)
+        atheris.Setup([sys.argv[0], *limits, "-handle_int=0", "-handle_term=0", str(arguments.corpus)], one)
         atheris.Fuzz()
 
 

@@ -1,5 +1,7 @@
-"""Files of JSON or TOML with one value, or one name, exchanged for another that nobody expects there. Chance, and the
-fuzzer, seldom make them: what they change is no JSON any more."""
+"""Files of JSON or TOML with one value or one name replaced by an unexpected one.
+
+Random changes and the fuzzer seldom make such files, because the changed text is usually not JSON.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,11 @@ STRANGE = (
     *(float("nan"), float("inf"), [], {}, [[]], [1, 2], [None], ["a\nb"], {"a\nb": 1}),
 )
 DATA = "data"
-"""Where a header of safetensors holds a JSON text."""
+"""Key of a safetensors header whose value is a JSON text."""
 
 
 def exchanged(value: Any) -> Iterator[Any]:
-    """What it can become by one exchange. Of a list the first entry stands for all."""
+    """Yield what a value can become by one exchange. Only the first entry of a list is changed."""
     yield from STRANGE
     if isinstance(value, list) and value:
         yield from (2 * value, 20 * value, value[1:])
@@ -38,14 +40,14 @@ def exchanged(value: Any) -> Iterator[Any]:
 
 
 def texts(text: str) -> Iterator[Any]:
-    """`exchanged`, of a text of JSON."""
+    """Yield JSON texts with one value or name exchanged."""
     yield from STRANGE
-    with suppress(ValueError):  # one of another kind
+    with suppress(ValueError):  # an input of another kind
         yield from map(json.dumps, exchanged(json.loads(text)))
 
 
 def as_toml(value: Any) -> str:
-    """Raises TypeError for what TOML has no word for."""
+    """Return the TOML of a value; raise TypeError for values that TOML cannot express."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(name)} = {as_toml(one)}" for name, one in value.items()) + "}"
     if isinstance(value, list):
@@ -56,7 +58,7 @@ def as_toml(value: Any) -> str:
 
 
 def files(name: str, content: bytes, every: int) -> Iterator[bytes]:
-    """What a reader's file can become by one exchange: one of so many."""
+    """Yield a reader's file after one exchange; of all exchanges one in `every`."""
     if name.endswith(".toml"):
         for value in islice(exchanged(tomllib.loads(content.decode())), 0, None, every):
             if isinstance(value, dict):

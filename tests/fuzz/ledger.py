@@ -1,4 +1,4 @@
-"""How long each reader has been fuzzed: a line of JSON for each run."""
+"""The ledger of fuzzing: one line of JSON per run of a reader."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ def bounds_checked() -> bool:
 
 @dataclass(frozen=True)
 class Run:
-    """Of one reader, in one process."""
+    """A fuzzing run of one reader in one process."""
 
     reader: str
     seconds: float
-    """Of CPU."""
+    """CPU seconds of the run."""
     executions: int
     bounds: bool = field(default_factory=bounds_checked)
     """Whether compiled code checked its indices."""
     finding: str = ""
-    """The file of an input that the reader did not stand."""
+    """File of the input that the reader failed on; empty if none."""
 
 
 def seconds_of(runs: Sequence[Run]) -> dict[str, float]:
-    """Of CPU, for each reader there is, whether bounds were checked or not."""
+    """Return the CPU seconds of each reader, with and without checks of bounds."""
     total = dict.fromkeys(READERS, 0.0)
     for run in runs:
         if run.reader in total:
@@ -37,7 +37,7 @@ def seconds_of(runs: Sequence[Run]) -> dict[str, float]:
 
 
 def table(runs: Sequence[Run]) -> str:
-    """A row of Markdown for each reader: minutes of CPU, executions, what of both had bounds checked, and findings."""
+    """Return a Markdown table by reader: CPU minutes, executions, the part of both with checked bounds, findings."""
     rows = [
         "| reader | minutes of CPU | executions | of these with bounds checked | findings |",
         "|---|---|---|---|---|",
@@ -52,5 +52,5 @@ def table(runs: Sequence[Run]) -> str:
 
 
 def _amounts(runs: Sequence[Run]) -> tuple[str, str]:
-    """Minutes and executions."""
+    """Return the CPU minutes and executions of runs as text."""
     return f"{sum(run.seconds for run in runs) / 60:.1f}", f"{sum(run.executions for run in runs):,}"

@@ -1,4 +1,4 @@
-"""What every reader of outside bytes owes: it takes them or complains in words, and it does so soon."""
+"""The contract of all readers of outside bytes: accept an input or report an error in one line, in limited time."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PATIENCE = 5.0
-"""Seconds of CPU that no reader may take for one input of the size that is tried."""
+"""CPU seconds within which a reader must finish one input."""
 LONGEST_COMPLAINT = 2000
-"""Characters."""
+"""Longest allowed error message, in characters."""
 
 
 def as_it_is(content: bytes) -> bytes:
@@ -19,28 +19,28 @@ def as_it_is(content: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader of the program's, and how it is tried."""
+    """A reader of the program, and how it is tested."""
 
     read: Callable[[Path], object]
-    """Reads the file and uses what came of it as the program would; what it returns tells one outcome from another, for
-    readers whose compiled code no fuzzer sees into. Complaints are ValueError and OSError."""
+    """Read the file and use the result as the program would. The returned value distinguishes outcomes for the fuzzer,
+    which cannot observe compiled code. Errors of the contract are ValueError and OSError."""
     name: str
-    """The file's."""
+    """Name of the file."""
     seeds: Callable[[], Sequence[bytes]]
-    """Small inputs that are read without a complaint."""
+    """Small inputs that are read without an error."""
     file_of: Callable[[bytes], bytes] = as_it_is
-    """The file that an input stands for: checksums and bulk that no mutation would come by."""
+    """Make the file from an input: adds checksums and bulk data that mutations would not produce."""
     names_file: bool = True
-    """Whether complaints name the file, or another in its folder; those about a line that somebody typed cannot."""
+    """Whether errors must name the file or another one in its folder; errors about a typed line cannot."""
 
 
 class Finding(AssertionError):
-    """A reader did what none may."""
+    """A reader has broken the contract."""
 
 
 def attempt(reader: Reader, content: bytes, folder: Path) -> object:
-    """Have an input read, in a folder for it; the outcome, or the complaint. Raises Finding, or whatever the reader
-    raised that is no complaint."""
+    """Read an input in a folder; return the outcome or the type of the error. Raises Finding, or any exception of the
+    reader that the contract does not allow."""
     path, taken = folder / reader.name, 0.0
     for _ in range(2):  # the first reading may compile
         path.write_bytes(reader.file_of(content))
@@ -57,11 +57,11 @@ def attempt(reader: Reader, content: bytes, folder: Path) -> object:
 
 
 def check_complaint(error: Exception, folder: Path | None) -> None:
-    """Raises Finding if a complaint is no line of words that names a file in the folder."""
+    """Raise Finding if an error message is not one line that names a file in the folder."""
     words = str(error)
     if type(error).__name__ in ("UnicodeDecodeError", "UnicodeEncodeError", "JSONDecodeError"):
-        raise Finding("the complaint of a library, not of this program") from error
+        raise Finding("the error message of a library, not of this program") from error
     if not words or "\n" in words or len(words) > LONGEST_COMPLAINT:
-        raise Finding(f"no complaint of one line: {words[:300]!r}") from error
+        raise Finding(f"not an error message of one line: {words[:300]!r}") from error
     if folder is not None and str(folder) not in words:
-        raise Finding(f"a complaint that does not name the file: {words[:300]!r}") from error
+        raise Finding(f"an error message that does not name the file: {words[:300]!r}") from error

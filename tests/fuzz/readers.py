@@ -1,4 +1,4 @@
-"""Every reader of files and lines from outside, by the name that `python -m tests.fuzz` knows it by."""
+"""All readers of files and lines from outside, by their name for `python -m tests.fuzz`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.fuzz.reader import Finding, Reader, check_complaint
 
 
 def read_games(path: Path) -> object:
-    """Each game as records and as KIF, which must hold the same game."""
+    """Read each game as records and as KIF, which must hold the same game."""
     from lite.notation import games
     from lite.notation.game import GameError
     from lite.notation.kif import read_kif, read_variations
@@ -49,7 +49,7 @@ def read_games(path: Path) -> object:
 
 
 def read_records(path: Path) -> object:
-    """Every position, with and without its checks, and the visits of its candidates."""
+    """Read every position, with and without checks, and the visits of its candidates."""
     from lite.records.file import RecordFile, Refusals
     from lite.records.gather import gather_visits
 
@@ -70,7 +70,7 @@ def read_records(path: Path) -> object:
 
 
 def read_evaluation(path: Path) -> object:
-    """A network that the engine evaluates: of a board, moves and captures, incrementally as a search does."""
+    """Read a network and evaluate positions with moves and captures, incrementally as in a search."""
     from search.evaluation.network_file import load_network
     from search.evaluation.static_evaluation import evaluate_sfens
 
@@ -80,7 +80,7 @@ def read_evaluation(path: Path) -> object:
 
 
 def read_leb_block(path: Path) -> object:
-    """A block of compressed numbers, which a plain loop reads as the same."""
+    """Read a block of compressed numbers and compare it with a plain loop."""
     from search.evaluation.leb128 import MAGIC, count_values, encode_block, read_block_size, read_values
 
     with open(path, "rb") as file:
@@ -114,7 +114,7 @@ def _plain_values(payload: bytes) -> list[int]:
 
 
 def read_architecture(path: Path) -> object:
-    """A name of YaneuraOu's, which is read again as it is printed."""
+    """Read the name of an architecture of YaneuraOu; its printed form must read as the same."""
     from search.evaluation.nnue_architecture import parse_name
 
     found = parse_name(_text(path))
@@ -131,7 +131,7 @@ def read_progress(path: Path) -> object:
 
 
 def read_checkpoint(path: Path) -> object:
-    """A trained network, or another file of a training."""
+    """Read a trained network or another file of a training run."""
     from lite.training.checkpoint import STATE, file_format, load_model, read_tensors
 
     if file_format(path) == STATE:
@@ -147,7 +147,7 @@ def read_onnx(path: Path) -> object:
 
 
 def read_sfen(path: Path) -> object:
-    """A position as it is typed, with its moves; what was taken is written and read as the same."""
+    """Read a typed position with moves; if it is accepted, writing and reading must give the same."""
     from search.rules.play import set_game, split_moves
     from search.rules.position import new_position
     from search.rules.sfen import get_sfen, position_from_sfen
@@ -183,7 +183,7 @@ def read_openings(path: Path) -> object:
 
 
 def read_book(path: Path) -> object:
-    """Whole, and by bisection as large ones are."""
+    """Read a text book completely and by bisection, as large books are read."""
     from search.book import text_book
 
     for read_whole in (0, text_book.READ_WHOLE):
@@ -195,7 +195,7 @@ def read_book(path: Path) -> object:
 
 
 def read_binary_book(path: Path) -> object:
-    """With its index checked whole and by samples, as of large books. Messages name the file as errors do."""
+    """Read a binary book with its index checked completely and by samples. Messages must name the file as errors do."""
     from search.book import binary_book
 
     messages: list[str] = []
@@ -211,7 +211,7 @@ def read_binary_book(path: Path) -> object:
 
 
 def read_dialogue(path: Path) -> object:
-    """Lines over USI to one session for all inputs."""
+    """Send lines to one USI session that is shared by all inputs."""
     from tests.usi_nonsense import check_answers, is_harmless, running_session
 
     session = running_session()
@@ -224,7 +224,7 @@ def read_dialogue(path: Path) -> object:
 
 
 def read_answers(path: Path) -> object:
-    """What another engine told."""
+    """Read the output of another engine."""
     from experiments.usi_client.searcher import Answer
 
     lines = [line.strip() for line in _text(path).split("\n")]
@@ -233,7 +233,7 @@ def read_answers(path: Path) -> object:
 
 
 def read_configuration(path: Path) -> object:
-    """`--config` of a training."""
+    """Read the file of `--config` of a training."""
     from liteshogi.commands.train.configuration import read_configuration
 
     return sorted(read_configuration(path))
@@ -253,7 +253,7 @@ def read_results(path: Path) -> object:
 
 
 def read_run(path: Path) -> object:
-    """The record of a run."""
+    """Read the record of a run."""
     from lite.run_folder import find_run
 
     record = find_run(path.parent)
@@ -266,7 +266,7 @@ def _record(folder: Path, verb: str, **fields: object) -> None:
 
 
 def read_ledger(path: Path) -> object:
-    """The jobs of a folder of shards, which takes another one."""
+    """Read the ledger of a folder of shards and add a job."""
     from experiments.jobs.ledger import LandedJob, Ledger, read_stops
     from lite.run_folder import RunPlan, RunWriter
 
@@ -277,7 +277,7 @@ def read_ledger(path: Path) -> object:
 
 
 def read_stages(path: Path) -> object:
-    """The stages of a loop, which takes another one."""
+    """Read the stages of a loop and add one."""
     from experiments.loop.stage_results import FirstNetwork
     from experiments.loop.stages import Stages
     from lite.run_folder import RunPlan, RunWriter
@@ -299,7 +299,7 @@ def read_answers_of_judge(path: Path) -> object:
 
 
 def read_pairs(path: Path) -> object:
-    """Games of a match as KIF, by its results."""
+    """Write the games of a match as KIF from its results."""
     from experiments.matches.pair_kif import write_pairs
 
     shutil.copy(seeds.SAMPLE, path.with_name("shard_00000.hcpe3"))
@@ -314,7 +314,7 @@ def read_log(path: Path) -> object:
 
 
 def read_description(path: Path) -> object:
-    """The provenance of data made before version 0.1.0."""
+    """Read the provenance of data made before version 0.1.0."""
     from lite.datasets.description import describe_source
 
     found = describe_source(path.parent)
@@ -330,7 +330,7 @@ def read_worst(path: Path) -> object:
 
 
 def read_report(path: Path) -> object:
-    """A match that a report shows."""
+    """Make a report of a match."""
     from experiments.report.report import Report, write_report
 
     (path.parent / "run.json").write_text(json.dumps(seeds.MATCH))

@@ -1,10 +1,10 @@
-"""All readers under the fuzzer in turn, the one with the least time first, until each has had so many seconds:
+"""Fuzz all readers in turn, the one with the least time first, until each has had a number of seconds:
 
     python -m tests.fuzz.rounds ledger.jsonl --corpora corpora --seconds 3600
 
-The same command goes on with what the ledger holds; Ctrl-C, or a request to end, ends it, and what the run under way
-has had counts. A reader with a finding is left alone from then on. With NUMBA_BOUNDSCHECK=1 compiled code checks its
-indices; that time counts as any other. `--table` prints what the ledger tells.
+The same command resumes from the ledger. Ctrl-C or SIGTERM ends it, and the time of the interrupted run counts.
+A reader with a finding is skipped from then on. With NUMBA_BOUNDSCHECK=1 compiled code checks its indices; that time
+counts like any other. `--table` prints a table of the ledger.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.fuzz.readers import READERS
 from tests.json_lines import append, read
 
 ALIKE = 0.1
-"""Seconds to which the ledger's sums are rounded: what is left below them is nothing."""
+"""Remaining seconds below this are ignored, because the sums of the ledger are rounded."""
 FINDINGS = ("crash-*", "timeout-*", "oom-*")
 
 
@@ -30,7 +30,7 @@ def findings(corpus: Path) -> set[Path]:
 
 
 def fuzz(reader: str, seconds: float, corpus: Path, ledger: Path) -> bool:
-    """One run in a process of its own, and whether it found nothing."""
+    """Fuzz a reader in its own process; return whether there was no finding."""
     before = findings(corpus)
     options = ["--seconds", str(seconds), "--corpus", str(corpus), "--ledger", str(ledger)]
     command = [sys.executable, "-m", "tests.fuzz", reader, *options]
@@ -42,7 +42,7 @@ def fuzz(reader: str, seconds: float, corpus: Path, ledger: Path) -> bool:
             process.wait()
         except BaseException:
             process.terminate()
-            process.wait()  # until it has told what it has had
+            process.wait()  # until it has printed its figures
             raise
     found = sorted(findings(corpus) - before)
     for path in found:
@@ -50,8 +50,8 @@ def fuzz(reader: str, seconds: float, corpus: Path, ledger: Path) -> bool:
     return process.returncode == 0 and not found
 
 
-def go_round(readers: list[str], seconds: float, run_seconds: float, corpora: Path, ledger: Path) -> None:
-    """Runs of `run_seconds` at the most, until each reader has had so many seconds or found something."""
+def fuzz_in_turn(readers: list[str], seconds: float, run_seconds: float, corpora: Path, ledger: Path) -> None:
+    """Fuzz for at most `run_seconds` at a time until each reader has had `seconds` or a finding."""
     stopped: set[str] = set()
     while True:
         had = seconds_of(read(ledger, Run))
@@ -70,23 +70,23 @@ def go_round(readers: list[str], seconds: float, run_seconds: float, corpora: Pa
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.rounds", description="All readers under atheris.")
-    parser.add_argument("ledger", type=Path, help="JSON lines, added to")
-    parser.add_argument("--corpora", type=Path, help="folder of the readers' folders, and of what atheris says")
-    parser.add_argument("--seconds", type=float, default=3600, help="of CPU, that each reader is to have in all")
-    parser.add_argument("--slice", type=float, default=300, help="seconds of CPU of a run")
+    parser.add_argument("ledger", type=Path, help="JSON lines; runs are appended")
+    parser.add_argument("--corpora", type=Path, help="folder with a folder per reader and the output of atheris")
+    parser.add_argument("--seconds", type=float, default=3600, help="CPU seconds of each reader in total")
+    parser.add_argument("--slice", type=float, default=300, help="CPU seconds of one run")
     parser.add_argument("--readers", nargs="*", choices=sorted(READERS), default=sorted(READERS), metavar="READER")
-    parser.add_argument("--table", action="store_true", help="print a table of the ledger and do no more")
-    told = parser.parse_args()
-    if told.table:
-        print(table(read(told.ledger, Run)))
+    parser.add_argument("--table", action="store_true", help="print a table of the ledger and exit")
+    arguments = parser.parse_args()
+    if arguments.table:
+        print(table(read(arguments.ledger, Run)))
         return
-    if told.corpora is None:
-        parser.error("--corpora is needed")
+    if arguments.corpora is None:
+        parser.error("--corpora is required")
     try:
-        with ends_as_interrupts():  # else the reader under way would outlive this
-            go_round(told.readers, told.seconds, told.slice, told.corpora, told.ledger)
+        with ends_as_interrupts():  # otherwise the running reader would outlive this process
+            fuzz_in_turn(arguments.readers, arguments.seconds, arguments.slice, arguments.corpora, arguments.ledger)
     except KeyboardInterrupt:
-        sys.exit("ended; the same command goes on")
+        sys.exit("interrupted; the same command resumes")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Small files that every reader takes: where the fuzzer and the mutations of the tests begin."""
+"""Small valid files for every reader, from which the fuzzer and the mutations of the tests begin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "experiments" / "sample" / "valid_sample.hcpe3"
 FIRST_GAMES = 1128
-"""Bytes of its first two games."""
+"""Size of the first two games of the sample, in bytes."""
 _LENGTH = struct.Struct("<Q")
 _NN_HEADER = struct.Struct("<3I")
 _HASH_BYTES = 4
@@ -85,12 +85,12 @@ LOSS = {
 
 
 def files(*names: str) -> list[bytes]:
-    """Of the source tree."""
+    """Return the content of files of the source tree."""
     return [(ROOT / name).read_bytes() for name in names]
 
 
 def data(*names: str) -> list[bytes]:
-    """Of the tests' data."""
+    """Return the content of files of the tests' data."""
     return files(*(f"tests/data/{name}" for name in names))
 
 
@@ -108,7 +108,7 @@ def variations() -> list[bytes]:
 
 
 def ki2_variations() -> list[bytes]:
-    """As ShogiHome writes them."""
+    """Return KI2 files with variations as ShogiHome writes them."""
     main = "手合割：平手\n▲７六歩    △３四歩    ▲２二角成  △同　銀\n*一言\nまで4手で中断\n"
     other = "\n変化：2手\n△８四歩    ▲２六歩\n*#評価値=9\nまで3手で後手の勝ち\n\n変化：3手\n▲５八金右\n"
     return [(main + other).encode()]
@@ -118,7 +118,7 @@ def ki2_variations() -> list[bytes]:
 
 
 def hcpe3() -> list[bytes]:
-    """Two games without candidates, and the first again with some."""
+    """Return two games without candidates, and the first one with candidates."""
     from lite.records.encode import encode_game
     from lite.records.formats import game_dtype, move_dtype
 
@@ -131,7 +131,7 @@ def hcpe3() -> list[bytes]:
 
 
 def packs() -> list[bytes]:
-    """A game from the start position and one from a position of its own."""
+    """Return a game from the start position and one from another position."""
     from lite.records.formats import game_dtype, move_dtype
 
     raw = SAMPLE.read_bytes()[:FIRST_GAMES]
@@ -163,7 +163,7 @@ def _positions(form: str) -> bytes:
 
 
 def nn_bins() -> list[bytes]:
-    """Parts before the numbers of classic nn.bin files."""
+    """Return classic nn.bin files without their numbers."""
     from export.nnue import nnue_bytes
     from search.evaluation.evaluation_speed import random_network
 
@@ -172,7 +172,7 @@ def nn_bins() -> list[bytes]:
 
 
 def sfnns() -> list[bytes]:
-    """Parts before the numbers of SFNN files, and a whole one, whose numbers are compressed."""
+    """Return SFNN files without their numbers, and a complete one with compressed numbers."""
     from export.nnue import nnue_bytes
     from search.evaluation.evaluation_speed import random_network
     from search.evaluation.network import Shards
@@ -193,7 +193,7 @@ def _nn_headers(contents: list[bytes]) -> list[bytes]:
 
 
 def filled(content: bytes) -> bytes:
-    """The nn.bin of a header, with zeros for all numbers that its words ask for."""
+    """Return the nn.bin of a header, with zeros for all numbers of its architecture."""
     from search.evaluation.nnue_identification import architecture_of_text
 
     if len(content) < _NN_HEADER.size or _LEB_MAGIC in content:
@@ -217,7 +217,7 @@ def filled(content: bytes) -> bytes:
 
 
 def leb_blocks() -> list[bytes]:
-    """Blocks of one, two and three bytes a value, and the whole range of int16."""
+    """Return LEB128 blocks with one, two and three bytes per value, and the whole range of int16."""
     from search.evaluation.leb128 import encode_block
 
     lists = ([0, -1, 63, -64], [64, -65, 8191, -8192], [8192, -8193, 32767, -32768, 5], list(range(-300, 300, 7)))
@@ -232,12 +232,12 @@ def architecture_names() -> list[bytes]:
 
 
 def progress_tables() -> list[bytes]:
-    """Numbers that fill a progress.bin."""
+    """Return numbers that fill a progress.bin."""
     return [struct.pack("<4d", 0.0, 0.25, -1.5, 1e-3), struct.pack("<d", 3.0)]
 
 
 def filled_table(content: bytes) -> bytes:
-    """The progress.bin that an input fills again and again; inputs of another kind of file stay as they are."""
+    """Return the progress.bin that an input fills by repetition; inputs of other kinds of file are unchanged."""
     from search.evaluation.feature_sets import BONA_END
     from search.rules.shogi import SQUARES
 
@@ -248,7 +248,7 @@ def filled_table(content: bytes) -> bytes:
 
 
 def networks() -> list[bytes]:
-    """Headers of network files of the versions 1 and 2."""
+    """Return headers of network files of the versions 1 and 2."""
     from search.evaluation.evaluation_speed import random_network
 
     return _network_headers(
@@ -259,7 +259,7 @@ def networks() -> list[bytes]:
 
 
 def networks_with_stacks() -> list[bytes]:
-    """Headers of network files of version 3."""
+    """Return headers of network files of version 3."""
     from search.evaluation.evaluation_speed import random_network
     from search.evaluation.network import Shards
 
@@ -274,7 +274,7 @@ def networks_with_stacks() -> list[bytes]:
 
 
 def _network_headers(*made: Any) -> list[bytes]:
-    """Return the files' headers; behind a zero byte, numbers where not all of them can be zeros (see `sealed`)."""
+    """Return the headers of files; if the numbers cannot all be zero, they follow after a zero byte (see `sealed`)."""
     from search.evaluation.network_file import save_network
 
     with tempfile.TemporaryDirectory() as folder:
@@ -288,7 +288,7 @@ def _network_headers(*made: Any) -> list[bytes]:
 
 
 def checkpoints() -> list[bytes]:
-    """Trained networks, and the state of a training."""
+    """Return headers of trained networks and of the state of a training."""
     import torch
 
     from lite.training.checkpoint import STATE, write_tensors
@@ -301,14 +301,14 @@ def checkpoints() -> list[bytes]:
 
 
 def _header(content: bytes) -> bytes:
-    """What stands before the numbers of a safetensors file."""
+    """Return a safetensors file up to its numbers."""
     (length,) = _LENGTH.unpack_from(content)
     return content[_LENGTH.size : _LENGTH.size + length]
 
 
 def sealed(content: bytes) -> bytes:
-    """The safetensors file of a header, with the checksum that it should bear. Behind a zero byte may stand what its
-    numbers are filled with: files are too long for mutations to come by their headers, and their checksums too good."""
+    """Return the safetensors file of a header, with the correct checksum. Content for its numbers may follow after a
+    zero byte. Mutations of whole files would seldom change the header and never match the checksum."""
     header, _, pattern = content.partition(b"\0")
     found = re.findall(rb'"data_offsets":\[\d{1,9},(\d{1,9})\]', header)
     size = min(_MOST_BULK, max(map(int, found), default=0))
@@ -322,7 +322,7 @@ def _file(header: bytes, body: bytes) -> bytes:
 
 
 def _checksum(header: bytes, body: bytes) -> bytes:
-    """That of trained and of evaluated networks."""
+    """Return the checksum as in files of trained networks and of evaluation networks."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -336,7 +336,7 @@ def _checksum(header: bytes, body: bytes) -> bytes:
 
 
 def onnx_models() -> list[bytes]:
-    """The least that has the inputs and outputs of a policy-value network."""
+    """Return the smallest models with the inputs and outputs of a policy-value network."""
     from onnx import TensorProto, helper
 
     planes = {"input1": 62, "input2": 57}
@@ -383,7 +383,7 @@ def answers() -> list[bytes]:
 
 
 def problems() -> list[bytes]:
-    """Among them one with two pawns on a file."""
+    """Return mate problems, one of them with two pawns on a file."""
     one, two = "4k4/9/4P4/9/9/9/9/9/9 b G 1", "4k4/9/4P4/4P4/9/9/9/9/9 b G 1"
     return [(f'{{"sfen": "{one}", "ply": 1}}\n# words\n{two}\n{one}\n').encode()]
 
@@ -401,7 +401,7 @@ def books() -> list[bytes]:
 
 
 def binary_books() -> list[bytes]:
-    """Books of `POSITIONS` in YaneuraOu's binary format, with depths and without."""
+    """Return books of `POSITIONS` in YaneuraOu's binary format, with and without depths."""
     from search.book.convert import write_binary
 
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Every reader of JSON and TOML takes what is exchanged in a whole file, or complains of it in words."""
+"""Readers of JSON and TOML accept a file with one exchanged value, or report an error in one line."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def exchange(name: str, folder: Path, every: int) -> None:
 
 @pytest.fixture(autouse=True)
 def _quiet(capsys: pytest.CaptureFixture[str]) -> None:
-    """Some readers tell on standard error why they refuse."""
+    """Capture standard error, on which some readers report why they refuse a file."""
 
 
-@pytest.mark.parametrize("name", [name for name in JSON if name != "report"])  # which takes a second to draw
-def test_some_exchanged_values_are_read_or_refused_in_words(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [name for name in JSON if name != "report"])  # a report takes a second
+def test_some_exchanged_values_are_read_or_refused_in_one_line(name: str, tmp_path: Path) -> None:
     exchange(name, tmp_path, 101)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("name", JSON)
-def test_all_exchanged_values_are_read_or_refused_in_words(name: str, tmp_path: Path) -> None:
+def test_all_exchanged_values_are_read_or_refused_in_one_line(name: str, tmp_path: Path) -> None:
     exchange(name, tmp_path, 1 if name != "report" else 11)

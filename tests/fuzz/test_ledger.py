@@ -1,4 +1,4 @@
-"""What the ledger of the fuzzer tells: time by reader, what of it with bounds checked, and what was found."""
+"""The ledger of fuzzing: time by reader, time with checked bounds, and findings."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def test_runs_add_up_by_reader_and_by_bounds(tmp_path: Path) -> None:
     assert len(rows) == 2 + len(READERS)
 
 
-def test_a_reader_with_its_time_is_not_begun_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sum of rounded seconds may miss the whole by what a float cannot hold."""
+def test_a_reader_that_has_had_its_time_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum of rounded seconds may be slightly less than the limit."""
     path = tmp_path / "ledger.jsonl"
     for _ in range(10):
         append(path, Run("kif", 0.1, 1))
     assert seconds_of(read(path, Run))["kif"] < 1.0
     begun: list[str] = []
     monkeypatch.setattr(rounds, "fuzz", lambda reader, *_: begun.append(reader))
-    rounds.go_round(["kif"], 1.0, 300.0, tmp_path, path)
+    rounds.fuzz_in_turn(["kif"], 1.0, 300.0, tmp_path, path)
     assert begun == []
 
 
 @pytest.mark.skipif(os.name != "posix", reason="ended by a signal")
-def test_a_request_to_end_ends_the_reader_under_way(tmp_path: Path) -> None:
+def test_sigterm_ends_the_running_reader(tmp_path: Path) -> None:
     reader = tmp_path / "python"
     reader.write_text(
         f"#!/bin/sh\necho $$ > '{tmp_path}/part' && mv '{tmp_path}/part' '{tmp_path}/number'\nexec sleep 60\n"

@@ -1,4 +1,4 @@
-"""Every reader takes what is whole and complains in words of what is not: files found by the fuzzer, and mutations."""
+"""All readers accept valid files and report an error for others: files found by the fuzzer, and mutations."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.fuzz.reader import Finding, Reader, attempt
 from tests.fuzz.readers import READERS
 
 FOUND = Path(__file__).parents[1] / "data" / "fuzz"
-"""A folder for each reader, with inputs that it once did not stand."""
+"""Inputs on which a reader failed in the past, in one folder per reader."""
 FOREIGN = (
     *(b"", b"\0", b"\xff", b"\n", b'"', b" ", b"-1", b"0", b"1e999", b"nan", b"null", b"[]", b"{}", b"true"),
     *(b"9" * 30, b"9" * 5000, b"[" * 5000, "\u2028".encode(), b"=", b",", b":", b"/", b"+"),
 )
-"""What changes more than a byte of chance does."""
+"""Replacements that change more than a random byte."""
 RELAXED = settings(
     max_examples=12,
     derandomize=True,
@@ -29,24 +29,24 @@ every_reader = pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
 
 @pytest.fixture(autouse=True)
 def _quiet(capsys: pytest.CaptureFixture[str]) -> None:
-    """Some readers tell on standard error why they refuse."""
+    """Capture standard error, on which some readers report why they refuse a file."""
 
 
 @every_reader
-def test_whole_files_are_read(reader: Reader, tmp_path: Path) -> None:
+def test_valid_files_are_read(reader: Reader, tmp_path: Path) -> None:
     for content in reader.seeds():
         outcome = attempt(reader, content, tmp_path)
         assert not (isinstance(outcome, type) and issubclass(outcome, Exception)), content
 
 
 @pytest.mark.parametrize("path", sorted(FOUND.glob("*/*")), ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_what_was_found_is_read_or_refused_in_words(path: Path, tmp_path: Path) -> None:
+def test_findings_of_the_fuzzer_are_read_or_refused_in_one_line(path: Path, tmp_path: Path) -> None:
     attempt(READERS[path.parent.name], path.read_bytes(), tmp_path)
 
 
 @st.composite
 def mutated(draw: st.DrawFn, contents: list[bytes]) -> bytes:
-    """A whole file with pieces left out, doubled, exchanged or foreign."""
+    """Draw a valid file with pieces removed, doubled, exchanged or replaced."""
     content = draw(st.sampled_from(contents))
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(content)))
@@ -60,21 +60,21 @@ def mutated(draw: st.DrawFn, contents: list[bytes]) -> bytes:
 def try_mutations(reader: Reader, folder: Path, how: settings) -> None:
     @how
     @given(content=mutated(list(reader.seeds())))
-    def stands(content: bytes) -> None:
+    def check(content: bytes) -> None:
         attempt(reader, content, folder)
 
-    stands()
+    check()
 
 
 @every_reader
-def test_damaged_files_are_read_or_refused_in_words(reader: Reader, tmp_path: Path) -> None:
+def test_damaged_files_are_read_or_refused_in_one_line(reader: Reader, tmp_path: Path) -> None:
     try_mutations(reader, tmp_path, RELAXED)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @every_reader
-def test_many_damaged_files_are_read_or_refused_in_words(reader: Reader, tmp_path: Path) -> None:
+def test_many_damaged_files_are_read_or_refused_in_one_line(reader: Reader, tmp_path: Path) -> None:
     try_mutations(reader, tmp_path, settings(RELAXED, max_examples=3000, derandomize=False))
 
 
@@ -86,15 +86,15 @@ def test_many_damaged_files_are_read_or_refused_in_words(reader: Reader, tmp_pat
         ("csa", "PI\n+\n+7776FU\n'summary:a:", " win:", "\n%CHUDAN\n"),
     ],
 )
-def test_long_lines_are_looked_through_once(name: str, before: str, piece: str, after: str, tmp_path: Path) -> None:
+def test_long_lines_are_read_in_linear_time(name: str, before: str, piece: str, after: str, tmp_path: Path) -> None:
     attempt(READERS[name], (before + piece * (200_000 // len(piece)) + after).encode(), tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("reader", [READERS[name] for name in READERS if name != "pairs"])  # which has work to do
-def test_no_piece_many_times_over_takes_long(reader: Reader, tmp_path: Path) -> None:
-    """Time that grows with the square of a length shows at 100,000 bytes."""
+@pytest.mark.parametrize("reader", [READERS[name] for name in READERS if name != "pairs"])  # it plays games
+def test_repeated_pieces_are_read_in_linear_time(reader: Reader, tmp_path: Path) -> None:
+    """Quadratic time would be noticed at 100,000 bytes."""
     for content in reader.seeds():
         lines = content.splitlines(keepends=True)
         for number, line in enumerate(lines[:40]):
@@ -104,7 +104,7 @@ def test_no_piece_many_times_over_takes_long(reader: Reader, tmp_path: Path) -> 
                     attempt(reader, b"".join([*lines[:number], long, *lines[number:]]), tmp_path)
 
 
-def test_a_finding_is_told(tmp_path: Path) -> None:
+def test_broken_contracts_are_findings(tmp_path: Path) -> None:
     def refuse(words: str) -> Reader:
         def read(path: Path) -> None:
             raise ValueError(words.format(path=path))

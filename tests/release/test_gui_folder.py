@@ -1,4 +1,4 @@
-"""The folder for GUIs: its files are whole, and its start file reaches the engine from wherever it is called."""
+"""The folder for GUIs: its files are complete, and its start file runs the engine from any directory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "my engines"
 
 
-def test_every_part_is_filled_in_and_readable_where_it_is_read(folder: Path) -> None:
+def test_files_are_complete_and_have_the_line_ends_of_their_system(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {
         *("LiteShogi.bat", "LiteShogi.sh", "setup.bat", "setup.sh", "README.txt", "LICENSE", "networks", "wheels")
     }
@@ -42,7 +42,7 @@ def test_every_part_is_filled_in_and_readable_where_it_is_read(folder: Path) -> 
 
 
 @posix
-def test_the_start_file_hands_everything_to_the_engine(folder: Path, tmp_path: Path) -> None:
+def test_the_start_file_passes_arguments_and_input_to_the_engine(folder: Path, tmp_path: Path) -> None:
     python = folder / "engine" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text('#!/bin/sh\necho "$@"\ncat\n')
@@ -56,7 +56,7 @@ def test_the_start_file_hands_everything_to_the_engine(folder: Path, tmp_path: P
 
 
 @posix
-def test_a_first_start_without_python_says_so_and_starts_nothing(folder: Path, tmp_path: Path) -> None:
+def test_a_first_start_without_python_reports_it_and_starts_nothing(folder: Path, tmp_path: Path) -> None:
     for name in (f"python{sys.version_info.major}.{sys.version_info.minor}", "python3"):
         old = tmp_path / "bin" / name
         old.parent.mkdir(exist_ok=True)
@@ -85,7 +85,7 @@ esac
 
 @pytest.fixture
 def stand_in(tmp_path: Path) -> dict[str, str]:
-    """An environment whose Python tells the folder's `said` what it was called for."""
+    """Return an environment whose Python writes the purpose of each call to the file `said` of the folder."""
     python = tmp_path / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
     python.parent.mkdir()
     python.write_text(STAND_IN)
@@ -105,7 +105,7 @@ def start_until_the_wheel(folder: Path, environment: dict[str, str]) -> subproce
 
 
 @posix
-def test_of_two_first_starts_one_sets_up_and_both_play(folder: Path, stand_in: dict[str, str]) -> None:
+def test_one_of_two_concurrent_first_starts_sets_up_and_both_play(folder: Path, stand_in: dict[str, str]) -> None:
     with start_until_the_wheel(folder, stand_in) as first:
         second = subprocess.run([folder / "LiteShogi.sh"], capture_output=True, text=True, timeout=60, env=stand_in)
         assert (first.communicate(timeout=60)[0], second.stdout) == ("an engine\n", "an engine\n")
@@ -116,7 +116,7 @@ def test_of_two_first_starts_one_sets_up_and_both_play(folder: Path, stand_in: d
 
 
 @posix
-def test_a_first_start_that_was_killed_holds_nobody_up(folder: Path, stand_in: dict[str, str]) -> None:
+def test_a_killed_first_start_does_not_block_the_next(folder: Path, stand_in: dict[str, str]) -> None:
     with start_until_the_wheel(folder, stand_in | {"HANGS": "100"}) as first:
         os.killpg(first.pid, signal.SIGKILL)
     second = subprocess.run(

@@ -1,4 +1,4 @@
-"""What pip installs: made of what is committed, for CPUs that run it, and ready without compiling."""
+"""The packages that pip installs: made from committed sources, for suitable CPUs, and ready without compiling."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from search.alphabeta.bench import SIGNATURE
 from search.compiling.target import TARGETS, cpu_flags
 
 
-def test_a_release_is_of_what_is_committed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uncommitted_sources_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wheels, "_git", lambda *words: b" M search/score.py\n?? search/new.py\n")
     with pytest.raises(ValueError, match=r"not as committed: search/score\.py and 1 more: commit"):
         write_sources(tmp_path / "sources")
@@ -30,7 +30,7 @@ def test_a_release_is_of_what_is_committed(tmp_path: Path, monkeypatch: pytest.M
     assert not (tmp_path / "sources").exists()
 
 
-def test_code_is_made_on_a_cpu_that_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_for_another_cpu_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     vnni, avx2 = TARGETS
     monkeypatch.setattr(wheels, "cpu_flags", lambda: avx2.needed | {"avx512f"})
     with pytest.raises(ValueError, match="this one lacks avx512bw, avx512cd, avx512dq, avx512vl, avx512vnni"):
@@ -38,7 +38,7 @@ def test_code_is_made_on_a_cpu_that_runs_it(tmp_path: Path, monkeypatch: pytest.
     assert not list(tmp_path.iterdir())
 
 
-def test_older_releases_are_not_among_what_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_older_releases_are_not_returned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wheels, "write_sources", lambda sources: None)
     monkeypatch.setattr(wheels, "compile_for", lambda target, sources: None)
     monkeypatch.setattr(wheels, "build", lambda *_: (tmp_path / f"liteshogi-{__version__}-x.whl").touch())
@@ -46,7 +46,7 @@ def test_older_releases_are_not_among_what_is_made(tmp_path: Path, monkeypatch: 
     assert [path.name for path in make_wheels(tmp_path)] == [f"liteshogi-{__version__}-x.whl"]
 
 
-def test_sources_that_are_no_checkout_are_told_in_a_line(tmp_path: Path) -> None:
+def test_sources_outside_a_checkout_are_refused_in_one_line(tmp_path: Path) -> None:
     shutil.copytree("release", tmp_path / "release", ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "release", str(tmp_path / "dist")]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
@@ -64,7 +64,7 @@ def _install(python: Path, *what: str) -> None:
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("kernel", [target.kernel for target in TARGETS])
 def test_a_bare_install_is_ready_without_compiling(kernel: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """In CPU seconds, which a busy machine changes less; all of the engine's processes count."""
+    """The limit is in CPU seconds of all engine processes, which depend less on the load of the machine."""
     runnable = [target for target in TARGETS if not target.needed - cpu_flags()]
     if kernel not in (target.kernel for target in runnable):
         pytest.skip(f"this CPU cannot run what is compiled for {kernel}")

@@ -1,8 +1,8 @@
-"""Sessions with the real engine for hours, its memory and handles noted every minute, and at the end whether it grew:
+"""Sessions with the real engine for hours. Memory and handles are recorded every minute and checked for growth:
 
     python -m tests.soak soak.jsonl --hours 24
 
-The same command goes on with what the file holds; Ctrl-C tells how far it is. Linux alone tells what is measured.
+The same command resumes from the file; Ctrl-C prints the figures so far. Requires Linux.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tests.soak.activities import ACTIVITIES, rest
 from tests.usi_session import Process
 
 PATIENCE = 3600.0
-"""Seconds for an answer on a machine that has other work."""
+"""Limit of an answer in seconds, on a machine with other work."""
 
 
 def measured(process: Process, run: int, begun: float, done: Counter[str]) -> log.Measurement:
-    """Of a session at rest."""
+    """Measure an idle session."""
     place = Path(f"/proc/{process.process.pid}")
     status = dict(line.split(":", 1) for line in (place / "status").read_text().splitlines())
     return log.Measurement(
@@ -38,7 +38,7 @@ def measured(process: Process, run: int, begun: float, done: Counter[str]) -> lo
 
 
 def soak(path: Path, hours: float, every: float) -> None:
-    """Have an engine work until the file tells of so many hours."""
+    """Run an engine until the file covers a number of hours."""
     before = read(path, log.Measurement)
     run = 1 + max((one.run for one in before), default=-1)
     left = 3600 * hours - log.seconds_of(before)
@@ -65,16 +65,16 @@ def soak(path: Path, hours: float, every: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description="The engine at work for hours.")
-    parser.add_argument("log", type=Path, help="JSON lines, added to")
-    parser.add_argument("--hours", type=float, default=24, help="in all, with those that the file tells of")
+    parser.add_argument("log", type=Path, help="JSON lines; measurements are appended")
+    parser.add_argument("--hours", type=float, default=24, help="total, including the hours in the file")
     parser.add_argument("--every", type=float, default=60, help="seconds between measurements")
-    told = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        soak(told.log, told.hours, told.every)
+        soak(arguments.log, arguments.hours, arguments.every)
     except KeyboardInterrupt:
         pass
     finally:
-        print(log.in_words(read(told.log, log.Measurement)))
+        print(log.summary(read(arguments.log, log.Measurement)))
 
 
 if __name__ == "__main__":

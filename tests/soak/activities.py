@@ -1,4 +1,4 @@
-"""What a GUI may do with an engine in a day: games by all clocks, pondering, mates, options, nonsense."""
+"""Activities of a GUI with an engine in a day: games by all clocks, pondering, mates, options, nonsense."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.usi_nonsense import COMMANDS, check_answers, is_harmless
 from tests.usi_session import Session
 
 LONGEST = 320
-"""Plies, then a game is a draw."""
+"""Plies after which a game is a draw."""
 LIMITS = (
     "go nodes 200",
     "go depth 4",
@@ -41,12 +41,12 @@ AT_REST = {
     "MaxMovesToDraw": "0",
     "BookFile": "no_book",
 }
-"""The same at every measurement."""
+"""Option values that are restored before every measurement."""
 MATE = "position sfen 4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1"
 
 
 def play(session: Session, generator: random.Random, go: str, plies: int = LONGEST) -> tuple[str, int]:
-    """A game from a random opening: how it ended, and its plies. AssertionError at an illegal move."""
+    """Play a game from a random opening; return its end and its plies. AssertionError for an illegal move."""
     session.send("usinewgame")
     pos, moves = position_from_sfen("startpos"), []
     for _ in range(generator.randint(2, 10)):
@@ -67,7 +67,7 @@ def play(session: Session, generator: random.Random, go: str, plies: int = LONGE
 
 
 def rest(session: Session) -> None:
-    """Bring a session, whatever was done with it, to where it is measured."""
+    """Bring a session into the state in which it is measured."""
     session.send("stop", *(f"setoption name {name} value {value}" for name, value in AT_REST.items()))
     check_answers(session.settle())
     session.send("usinewgame", "position startpos", "go nodes 500").bestmove()
@@ -79,7 +79,7 @@ def play_on(session: Session, generator: random.Random) -> None:
 
 
 def ponder(session: Session, generator: random.Random) -> None:
-    """Searches without an end, which are hit or stopped."""
+    """Ponder; end each search by `ponderhit` or `stop`."""
     for _ in range(10):
         clocks = f"btime {generator.randint(0, 3000)} wtime 1000 byoyomi {generator.randint(1, 50)}"
         session.send("position startpos moves 7g7f 3c3d", generator.choice(("go infinite", f"go ponder {clocks}")))
@@ -102,7 +102,7 @@ def change_options(session: Session, generator: random.Random) -> None:
 
 
 def talk_nonsense(session: Session, generator: random.Random) -> None:
-    """Commands, some of them with characters left out or foreign."""
+    """Send commands, some of them with characters removed or replaced."""
     for _ in range(30):
         line = list(generator.choice(COMMANDS))
         for _ in range(generator.choice((0, 0, 1, 3))):

@@ -1,4 +1,4 @@
-"""What a soak has measured, a JSON object a line, and whether memory has grown over it."""
+"""Measurements of a soak test, one JSON object per line, and the growth of memory."""
 
 from __future__ import annotations
 
@@ -8,51 +8,51 @@ from dataclasses import dataclass
 from itertools import groupby
 
 WARM_SECONDS = 600
-"""Of a process, in which it touches memory for the first time."""
+"""Seconds of a process that do not count, because it touches memory for the first time."""
 BLOCKS = 20
-"""Of a process, in which measurements are averaged: neighbours are alike, and each alone would count too much."""
+"""Blocks of a process in which measurements are averaged, because neighbouring ones are not independent."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """An engine at rest."""
+    """Measurement of an idle engine."""
 
     run: int
-    """Which process, from 0."""
+    """Number of the process, from 0."""
     seconds: float
-    """Since its start."""
+    """Seconds since the start of the process."""
     kilobytes: int
-    """Resident."""
+    """Resident memory."""
     handles: int
     threads: int
     done: dict[str, int]
-    """How often it did what."""
+    """Number of times of each activity."""
 
 
 @dataclass(frozen=True)
 class Growth:
-    """Of all processes together."""
+    """Growth of memory over all processes."""
 
     hours: float
-    """That are behind the warm-up."""
+    """Measured hours after the warm-up."""
     slope: float
-    """Kilobytes an hour."""
+    """Growth in kilobytes per hour."""
     error: float
-    """Its standard error."""
+    """Standard error of the slope."""
 
     def __str__(self) -> str:
         flat = "flat" if self.slope < 2 * self.error else "GROWING"
-        told = f"{self.slope:+.0f} +- {2 * self.error:.0f} kB an hour (two standard errors)"
-        return f"{flat}: {told} over {self.hours:.2f} hours"
+        rate = f"{self.slope:+.0f} +- {2 * self.error:.0f} kB an hour (two standard errors)"
+        return f"{flat}: {rate} over {self.hours:.2f} hours"
 
 
 def seconds_of(measurements: Sequence[Measurement]) -> float:
-    """Of all processes together."""
+    """Return the measured seconds of all processes."""
     return sum(max(one.seconds for one in run) for _, run in groupby(measurements, lambda one: one.run))
 
 
 def growth(measurements: Sequence[Measurement]) -> Growth | None:
-    """The least-squares line through the memory of each process, with one slope for all of them; None of too few."""
+    """Fit a line to the memory of each process, with one slope for all. None for too few measurements."""
     hours = 0.0
     shifts: list[tuple[float, float]] = []
     for _, run in groupby(measurements, lambda one: one.run):
@@ -78,8 +78,8 @@ def _blocks(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return [(statistics.fmean(t for t, _ in part), statistics.fmean(m for _, m in part)) for part in parts]
 
 
-def in_words(measurements: Sequence[Measurement]) -> str:
-    """The end of a soak, or how far it is."""
+def summary(measurements: Sequence[Measurement]) -> str:
+    """Return the figures of a soak test so far."""
     if not measurements:
         return "nothing has been measured"
     done: dict[str, int] = {}
@@ -94,6 +94,6 @@ def in_words(measurements: Sequence[Measurement]) -> str:
             f"{len(measurements)} measurements: " + ", ".join(f"{count:,} {name}" for name, count in done.items()),
             f"resident {min(memory):,} to {max(memory):,} kB, at last {memory[-1]:,}; handles {min(handles)} to "
             f"{max(handles)}, at last {handles[-1]}",
-            str(grown) if grown else f"too short to tell growth (the first {WARM_SECONDS} seconds do not count)",
+            str(grown) if grown else f"too short to measure growth (the first {WARM_SECONDS} seconds do not count)",
         )
     )

@@ -1,4 +1,4 @@
-"""A leak is told from a level that goes up and down, and a soak goes on where it was cut."""
+"""Soak tests distinguish a leak from noise, and are resumed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 from tests.json_lines import read
 from tests.soak import log
 from tests.soak.__main__ import soak
-from tests.soak.log import Measurement, growth, in_words
+from tests.soak.log import Measurement, growth, summary
 
 
 def day(kilobytes_an_hour: float, hours: float, runs: int = 1) -> list[Measurement]:
-    """Measurements of every minute; each process holds other memory, and grows by 50 MB while it warms up."""
+    """Return a measurement per minute; processes differ in memory, and each grows by 50 MB during its warm-up."""
     generator, found = random.Random(1), []
     for run in range(runs):
         level = 200_000 + generator.randint(0, 20_000)
@@ -27,7 +27,7 @@ def day(kilobytes_an_hour: float, hours: float, runs: int = 1) -> list[Measureme
 
 
 @pytest.mark.parametrize("runs", [1, 3])
-def test_a_leak_is_told_from_noise(runs: int) -> None:
+def test_a_leak_is_distinguished_from_noise(runs: int) -> None:
     flat, leak = growth(day(0, 8, runs)), growth(day(300, 8, runs))
     assert flat is not None
     assert leak is not None
@@ -37,16 +37,16 @@ def test_a_leak_is_told_from_noise(runs: int) -> None:
     assert flat.hours == pytest.approx(runs * (8 - 1 / 60 - log.WARM_SECONDS / 3600))
 
 
-def test_few_measurements_tell_nothing(tmp_path: Path) -> None:
+def test_few_measurements_give_no_growth(tmp_path: Path) -> None:
     assert growth(day(0, 0.1)) is None
-    assert "too short" in in_words(day(0, 0.1))
-    assert in_words(read(tmp_path / "none.jsonl", Measurement)) == "nothing has been measured"
+    assert "too short" in summary(day(0, 0.1))
+    assert summary(read(tmp_path / "none.jsonl", Measurement)) == "nothing has been measured"
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads memory from /proc")
-def test_a_soak_goes_on_where_it_was_cut(tmp_path: Path) -> None:
+def test_a_soak_test_is_resumed(tmp_path: Path) -> None:
     path = tmp_path / "soak.jsonl"
     soak(path, 30 / 3600, 5)
     first = read(path, Measurement)

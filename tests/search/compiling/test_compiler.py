@@ -13,7 +13,7 @@ from search.alphabeta.engine import AlphaBetaEngine
 from search.evaluation.material import material_network
 from search.mate.dfpn import solve_root
 from search.mate.solver import MateSolver
-from tests.complaints import complaints
+from tests.error_lines import error_lines
 
 CHECKOUT = Path(__file__).parents[3]
 LINES = "\n".join(f"    total = total * 31 + (number >> {shift % 60}) % {shift + 3}" for shift in range(200))
@@ -63,7 +63,7 @@ def test_functions_do_not_depend_on_what_is_loaded_before(tmp_path):
         script = "import shared\n" + "\n".join(f"print(shared.{call})" for call in calls)
         command = [sys.executable, "-c", script]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-        assert (done.returncode, complaints(done.stderr)) == (0, [])
+        assert (done.returncode, error_lines(done.stderr)) == (0, [])
         assert [int(line) for line in done.stdout.split()] == [in_python(call) for call in calls]
 
 
