@@ -1,4 +1,4 @@
-"""Games of the test data, and analyses of them that no search has made."""
+"""Games of the test data, and invented analyses of them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ GAMES = ("wcsc28.csa", "wcsc28.kif", "wcsc28.ki2", "scored.csa", "scored.kifu")
 
 
 def find_game(path: Path, number: int) -> Game:
-    """The game of that number in a file."""
+    """Return the game of this number in a file."""
     (chosen,) = choose((path,), number, None)
     assert isinstance(chosen.game, Game)
     return chosen.game
 
 
 def invented(game: Game, seed: int, others: int = 0) -> list[Judgement]:
-    """Judgements with random scores and legal random lines, of the kind that a search gives."""
+    """Return judgements with random scores and random legal lines, in the form of a search's results."""
     generator, board, found = random.Random(seed), cshogi.Board(game.start_sfen), []
 
     def judgement(others: int) -> Judgement:

@@ -69,15 +69,15 @@ for line in sys.stdin:
 
 @dataclass(frozen=True)
 class Scripted:
-    """The script; what it is told and its environment it writes to the file that LITESHOGI_DIARY names."""
+    """The script. It writes its input and environment to the file that LITESHOGI_DIARY names."""
 
     program: Path
 
     def command(self, behaviour: str = "play") -> str:
-        """The command for it to play, or to resign, ponder, crash, move illegally, be slow, sleep, die, be mute, deaf
-        or broken.
+        """Return the command of the engine with a behaviour: play, resign, ponder, crash, crash once, illegal, slow,
+        sleep, die, hang_up, mute, deaf or broken.
 
-        The engine of `crash once` crashes in the first game after this call.
+        With `crash once` it crashes in the first game after this call.
         """
         Path(f"{self.program}.crashed").unlink(missing_ok=True)
         return f"'{self.program}' '{behaviour}'"

@@ -1,4 +1,4 @@
-"""A small network that knows nothing."""
+"""A small untrained policy-value network."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of a run."""
+    """The directory of a training run of the network."""
     import torch
 
     from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, save_resnet
@@ -23,7 +23,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def onnx_file(trained: Path, made_once: Callable[..., Path]) -> Path:
-    """The same network as ONNX."""
+    """The network as an ONNX file."""
 
     def make(path: Path) -> None:
         from experiments.network_kinds.exporting import export

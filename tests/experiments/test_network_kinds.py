@@ -90,7 +90,7 @@ def test_every_kind_is_detected_and_tested(name: str, kind: Kind, nets: Path) ->
         ("drawing", "drawing.safetensors"),
     ],
 )
-def test_a_network_evaluates_alike_in_every_format(one: str, other: str, nets: Path) -> None:
+def test_a_network_has_the_same_evaluations_in_every_format(one: str, other: str, nets: Path) -> None:
     for mine, theirs in zip(evaluate(str(nets / one), SFENS), evaluate(str(nets / other), SFENS), strict=True):
         assert mine.sfen == theirs.sfen
         assert mine.win_rate == pytest.approx(theirs.win_rate, abs=0.02)
@@ -100,7 +100,7 @@ def test_a_network_evaluates_alike_in_every_format(one: str, other: str, nets: P
         assert (theirs.output is not None) == other.endswith("safetensors")
 
 
-def test_no_threads_are_refused(nets: Path) -> None:
+def test_zero_threads_are_refused(nets: Path) -> None:
     with pytest.raises(OptionError, match="`threads` 0: must be at least 1"):
         judge(str(nets / "value"), (SAMPLE,), threads=0)
 
@@ -145,12 +145,12 @@ def test_a_format_of_another_kind_is_refused(name: str, output: str, unfolded: b
         ("value", "value.onnx", "already exists; set `overwrite`"),
     ],
 )
-def test_an_export_that_is_done_is_refused(name: str, output: str, words: str, nets: Path) -> None:
+def test_an_export_to_an_existing_file_is_refused(name: str, output: str, words: str, nets: Path) -> None:
     with pytest.raises(ValueError, match=words):
         export(str(nets / name), nets / output)
 
 
-def test_a_network_plays_as_the_engine_with_it(nets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_playing_a_network_starts_the_engine_with_it(nets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(nets)
     assert as_player("default") == ("liteshogi", ("EvalFile=default",))
     assert as_player("folded.safetensors") == ("liteshogi", (f"EvalFile={nets / 'folded.safetensors'}",))
@@ -158,7 +158,7 @@ def test_a_network_plays_as_the_engine_with_it(nets: Path, monkeypatch: pytest.M
     assert as_player("policy.onnx") == (f"liteshogi puct {nets / 'policy.onnx'}", ())
     for command in ("liteshogi", "/usr/games/engine.bin", "liteshogi puct policy.onnx", "engine --fast", "x" * 5000):
         assert as_player(command) == (command, ())
-    (nets / "liteshogi").mkdir()  # as the source tree has one
+    (nets / "liteshogi").mkdir()  # as in the source tree
     assert as_player("liteshogi") == ("liteshogi", ())
     (nets / "liteshogi" / "__main__.py").touch()
     assert as_player("liteshogi") == ("liteshogi", ())
@@ -176,13 +176,13 @@ def test_a_network_plays_as_the_engine_with_it(nets: Path, monkeypatch: pytest.M
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
 @pytest.mark.parametrize("name", ["net.safetensors", "nn.bin", "engine"])
-def test_a_pipe_plays_as_nothing(name: str, tmp_path: Path) -> None:
+def test_a_pipe_is_not_a_network(name: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / name)
     with pytest.raises(FileNotFoundError, match=rf"{name}: a pipe or a device; name a regular file"):
         as_player(str(tmp_path / name))
 
 
-def test_the_speed_is_that_of_the_search_that_plays(nets: Path) -> None:
+def test_the_speed_is_measured_with_the_search_that_plays(nets: Path) -> None:
     found = measure_search(str(nets / "folded.safetensors"), 2)
     assert isinstance(found, BenchResult)
     assert found.signature is not None
@@ -198,7 +198,7 @@ def test_the_speed_is_that_of_the_search_that_plays(nets: Path) -> None:
         measure_search(str(nets / "value"))
 
 
-def test_what_is_no_network_is_refused(tmp_path: Path) -> None:
+def test_other_files_are_not_networks(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="not the folder of a training run"):
         kind_of(str(tmp_path))
     (tmp_path / "cut.safetensors").write_bytes(b"1234")

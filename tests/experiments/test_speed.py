@@ -24,7 +24,7 @@ for line in sys.stdin:
         print("option name USI_Hash type spin default 1024 min 1 max 9999")
         print("usiok", flush=True)
     elif word == "setoption":
-        print(line.strip(), file=open(__file__ + ".told", "a"))
+        print(line.strip(), file=open(__file__ + ".commands", "a"))
     elif word == "isready":
         print("readyok", flush=True)
     elif word == "go":
@@ -45,7 +45,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def scripted(tmp_path) -> Path:
-    """Path of an engine: `scripted SECONDS BEHAVIOUR`, with the CPU seconds that each search takes."""
+    """The path of an engine, called as `scripted SECONDS BEHAVIOUR` with the CPU seconds of each search."""
     program = tmp_path / "scripted"
     program.write_text(SCRIPT.replace("{python}", sys.executable))
     program.chmod(0o755)
@@ -67,7 +67,7 @@ def test_ratios_are_geometric_means_over_positions():
     assert (second.nps, second.wall_nps, second.depth) == (312_500, 1000, 8.0)
 
 
-def test_one_position_or_an_incomplete_round_is_compared():
+def test_one_position_and_incomplete_rounds_are_compared():
     turn = [TimedSearch(100, 1, 1.0, 1.0), TimedSearch(100, 1, 3.0, 1.0)]
     assert [(one.ratio, one.error) for one in compare_speeds(["a", "b"], [turn], 5)] == [(1, None), (3, None)]
     slow = [turn[0], TimedSearch(100, 1, 12.0, 1.0)]
@@ -81,15 +81,15 @@ def test_engines_are_timed_by_their_own_cpu(scripted, capsys):
     assert (found["turns"], found["go"], found["interrupted"]) == (4, "nodes 1000", False)
     quick, slow = found["players"]
     assert (quick["ratio"], quick["depth"]) == (1.0, 7.0)
-    assert 3 < slow["ratio"] < 9  # 6, less or more by the little that reading and answering take
+    assert 3 < slow["ratio"] < 9  # 6, plus or minus the small time of reading and answering
     assert slow["nps"] < quick["nps"]
     assert quick["wall_nps"] < 2000 < quick["nps"]  # it sleeps for half a second
-    told = Path(f"{scripted}.told").read_text().splitlines()
-    assert {"setoption name Threads value 1", "setoption name USI_Hash value 64"} <= set(told)
-    assert told[-1] == "setoption name USI_Hash value 8"
+    commands = Path(f"{scripted}.commands").read_text().splitlines()
+    assert {"setoption name Threads value 1", "setoption name USI_Hash value 64"} <= set(commands)
+    assert commands[-1] == "setoption name USI_Hash value 8"
 
 
-def test_this_engine_is_timed_as_a_process_too(scripted, capsys):
+def test_liteshogi_is_also_timed_as_a_process(scripted, capsys):
     Command(("default", f"other={scripted} 0.01 plays"), nodes=2000, positions=1, rounds=1).run()
     machine, limits, _, own, _ = capsys.readouterr().out.splitlines()
     assert machine.startswith("CPU ")
@@ -112,7 +112,7 @@ def _record(monkeypatch, until: int) -> list[str]:
     return order
 
 
-def test_another_player_begins_each_round(scripted, monkeypatch):
+def test_players_begin_rounds_alternately(scripted, monkeypatch):
     order = _record(monkeypatch, 100)
     measure_speeds(SpeedOptions(tuple(f"{name}={scripted} 0 plays" for name in "abc"), positions=2, rounds=3))
     assert "".join(order) == "abc" + "abcabc" + "bcabca" + "cabcab"
@@ -137,19 +137,19 @@ def test_completed_searches_are_reported_after_an_interrupt(scripted, monkeypatc
         ("mute", "^bad: reported no nodes for startpos$"),
     ],
 )
-def test_an_engine_that_cannot_be_timed_is_named(scripted, behaviour, words):
+def test_an_error_names_an_engine_that_cannot_be_timed(scripted, behaviour, words):
     with pytest.raises(ValueError, match=words):
         measure_speeds(SpeedOptions((f"good={scripted} 0 plays", f"bad={scripted} 0 {behaviour}")))
 
 
-def test_an_engine_that_says_nothing_is_named(scripted, monkeypatch):
+def test_an_error_names_a_silent_engine(scripted, monkeypatch):
     monkeypatch.setattr("experiments.usi_client.searcher.ANSWER_SECONDS", 1.0)
     with pytest.raises(ValueError, match=r"^late: .*: no bestmove within 1 seconds"):
         measure_speeds(SpeedOptions((f"late={scripted} 1000000000 plays",)))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a script of the shell")
-def test_a_script_that_starts_an_engine_is_no_engine(scripted, tmp_path):
+def test_a_script_that_starts_an_engine_is_refused(scripted, tmp_path):
     wrapper = tmp_path / "wrapper"
     wrapper.write_text(f"#!/bin/sh\n'{scripted}' 0 plays\n")
     wrapper.chmod(0o755)
@@ -157,19 +157,19 @@ def test_a_script_that_starts_an_engine_is_no_engine(scripted, tmp_path):
         measure_speeds(SpeedOptions((str(wrapper),)))
 
 
-def test_nodes_and_a_clock_at_once_are_refused():
+def test_nodes_together_with_a_clock_are_refused():
     with pytest.raises(OptionError) as refused:
         measure_speeds(SpeedOptions(("default",), nodes=7, byoyomi=50))
     assert refused.value.fields == ("nodes", "byoyomi")
 
 
 @pytest.mark.parametrize("options", [{"players": ()}, {"rounds": 0}, {"nodes": 0}, {"positions": 0}, {"byoyomi": 0}])
-def test_nothing_to_measure_is_refused(options):
+def test_empty_measurements_are_refused(options):
     with pytest.raises(OptionError) as refused:
         measure_speeds(SpeedOptions(**({"players": ("default",)} | options)))
     assert refused.value.fields == tuple(options)
 
 
-def test_limits_are_those_that_usi_has():
+def test_limits_are_those_of_usi():
     assert SpeedOptions(("default",), nodes=5).limits == "nodes 5"
     assert SpeedOptions(("default",), byoyomi=200).limits == "btime 0 wtime 0 byoyomi 200"

@@ -1,4 +1,4 @@
-"""The verb `analyse`: cshogi reads its KIF back, its figures are right, Ctrl-C keeps the completed part."""
+"""The verb `analyse`: cshogi reads its KIF, its figures are correct, and Ctrl-C keeps the completed part."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_kif_is_read_back_by_cshogi_and_here(tmp_path, name):
 
 
 def test_best_lines_are_legal_and_unambiguous_ki2():
-    """Each line of the comments, read as a KI2 game from its position, is the same moves."""
+    """Each line in the comments, read as a KI2 game from its position, gives the same moves."""
     game = find_game(DATA / "scored.csa", 1)
     judgements = invented(game, 2)
     comments = re.split(r"\n *[0-9]+ ", annotated(game, judgements))
@@ -81,7 +81,7 @@ def test_best_lines_are_legal_and_unambiguous_ki2():
     for number, judgement in enumerate(judgements):
         match = re.search("#読み筋=(.*)", comments[number])
         if match:
-            # `同` of the first move refers to the move before: that is given first, from the position before.
+            # `同` in the first move refers to the preceding move of the game, so it is replaced by the square.
             head, text = KIF.board_to_bod(board), match[1]
             if text[1] == "同":
                 assert game.moves[number - 1] & 127 == cshogi.move_to(board.move_from_usi(judgement.line[0]))
@@ -119,14 +119,14 @@ KEPT = """開始日時：2021/02/03 10:00:00
 """
 
 
-def test_what_the_game_brings_along_stays(tmp_path):
+def test_headers_times_comments_and_variations_are_kept(tmp_path):
     source, path = tmp_path / "game.kif", tmp_path / "analysed.kif"
     source.write_text(KEPT, encoding="utf-8")
     game = find_game(source, 1)
     path.write_text(annotated(game, invented(game, 5)), encoding="utf-8")
     written = path.read_text(encoding="utf-8").splitlines()
     rest = iter(written)
-    assert all(line in rest for line in KEPT.rstrip().splitlines())  # every line of it, in its order
+    assert all(line in rest for line in KEPT.rstrip().splitlines())  # every line, in the same order
     added = set(written) - set(KEPT.splitlines())
     assert all(line.startswith(("*", "#KIF")) for line in added)
     again = find_game(path, 1)
@@ -136,7 +136,7 @@ def test_what_the_game_brings_along_stays(tmp_path):
     assert "*勝率 下手 " in "\n".join(written)
 
 
-def test_further_lines_stand_below_the_first_and_are_no_scores(tmp_path):
+def test_further_lines_follow_the_first_and_are_not_read_as_scores(tmp_path):
     game, path = find_game(DATA / "wcsc28.csa", 1), tmp_path / "game.kif"
     judgements = invented(game, 10, others=2)
     path.write_text(annotated(game, judgements), encoding="utf-8")
@@ -153,14 +153,14 @@ def test_further_lines_stand_below_the_first_and_are_no_scores(tmp_path):
     assert annotated(once, [replace(one, others=()) for one in judgements]) == alone
 
 
-def test_another_analysis_takes_the_place_of_the_first(tmp_path):
+def test_a_second_analysis_replaces_the_first(tmp_path):
     source, path = tmp_path / "game.kif", tmp_path / "analysed.kif"
     source.write_text(KEPT, encoding="utf-8")
     game = find_game(source, 1)
     path.write_text(annotated(game, invented(game, 6)), encoding="utf-8")
     once = find_game(path, 1)
     assert annotated(once, invented(game, 7)) == annotated(game, invented(game, 7))
-    # Where the second look stopped early, the first one's words stay.
+    # Where the second analysis stopped early, the comments of the first remain.
     cut = find_game(path, 1)
     assert annotated(cut, invented(game, 7)[:1]).count("*#エンジン=LiteShogi") == len(game.moves) + 1
 
@@ -183,7 +183,7 @@ OTHERS = """手合割：平手
 """
 
 
-def test_another_analysis_leaves_what_others_wrote(tmp_path):
+def test_a_second_analysis_keeps_comments_of_other_programs(tmp_path):
     source, path = tmp_path / "game.kif", tmp_path / "analysed.kif"
     source.write_text(OTHERS, encoding="utf-8")
     game = find_game(source, 1)
@@ -192,11 +192,11 @@ def test_another_analysis_leaves_what_others_wrote(tmp_path):
         once = find_game(path, 1)
         assert annotated(once, invented(game, 7)) == annotated(game, invented(game, 7))
         assert all(without_analysis(lines) == game.comments.get(ply, []) for ply, lines in once.comments.items())
-        # What is said below a former analysis keeps it from nothing.
+        # A comment below an earlier analysis does not prevent its removal.
         assert without_analysis([*once.comments[2], "*互角"]) == [*game.comments[2], "*互角"]
 
 
-def test_ki2_variations_and_csa_headers_stay(tmp_path):
+def test_ki2_variations_and_csa_headers_are_kept(tmp_path):
     source = tmp_path / "game.ki2"
     source.write_text(
         "棋戦：王位戦\n▲７六歩 △３四歩\nまで2手で後手の勝ち\n\n"
@@ -207,7 +207,7 @@ def test_ki2_variations_and_csa_headers_stay(tmp_path):
     text = annotated(game, invented(game, 8))
     assert "棋戦：王位戦\n" in text
     assert text.endswith("まで2手で後手の勝ち\n\n変化：2手\n   2 ８四歩(83)\n\n変化：1手\n   1 ２六歩(27)\n")
-    assert "*変化：9手\n*▲２五歩\nまで" in text  # which cannot be read
+    assert "*変化：9手\n*▲２五歩\nまで" in text  # an invalid variation
     source = tmp_path / "game.csa"
     source.write_text(
         "V2.2\nN+a\nN-b\n$EVENT:wdoor+floodgate\n$START_TIME:2020/01/02 03:04:05\nPI\n'*始め\n+\n+7776FU,T12,'*a,b\n"
@@ -233,7 +233,7 @@ def test_ki2_variations_and_csa_headers_stay(tmp_path):
         "sfen +P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG2g4s4n4l8p 200 moves G*5h 5i5h win",
     ],
 )
-def test_other_starts_and_ends(tmp_path, line):
+def test_games_with_other_starts_and_ends_are_read_back(tmp_path, line):
     source, path = tmp_path / "game.usi", tmp_path / "game.kif"
     source.write_text(line + "\n")
     game = find_game(source, 1)
@@ -253,7 +253,7 @@ def test_a_declaration_has_no_line(tmp_path):
     assert "*#読み筋=\n" not in text
 
 
-def test_a_declaration_that_was_the_best_move_is_named(tmp_path, capsys):
+def test_a_declaration_is_reported_as_the_best_move(tmp_path, capsys):
     source, output = tmp_path / "game.usi", tmp_path / "game.kif"
     source.write_text("sfen +R+R+B+BGGGGK/SSSS5/PPPPPPPPP/9/9/9/9/9/k8 b PPPPPP 1 moves 1a1b 9i8i 1b1a\n")
     Analyse("default", (source,), output, nodes=300, hash=4).run()
@@ -275,7 +275,7 @@ def test_a_declaration_that_was_the_best_move_is_named(tmp_path, capsys):
     assert "1手目 ▲１二玉       勝率損失 50.0 %（大悪手）　最善手 入玉宣言\n" in text
 
 
-def test_unfinished_games_are_read_only_where_asked_for(tmp_path):
+def test_unfinished_games_are_read_only_on_request(tmp_path):
     path = tmp_path / "game.kif"
     path.write_text("手合割：平手\n   1 ７六歩(77)\n   2 ３四歩(33)\n   3 中断\n", encoding="utf-8")
     assert isinstance(next(read_games(path)), ValueError)
@@ -284,7 +284,7 @@ def test_unfinished_games_are_read_only_where_asked_for(tmp_path):
     assert (game.result, len(game.moves)) == (UNFINISHED, 2)
 
 
-def test_what_a_move_gave_away():
+def test_the_loss_of_each_move_is_counted_and_marked():
     game = find_game(DATA / "games.usi", 1)
     rates = [0.5, 0.55, 0.9, 0.6, 0.6]
     judgements = [Judgement(0, rate, 1, 1, (move_to_usi(int(game.moves[2])),)) for rate in rates]
@@ -292,7 +292,7 @@ def test_what_a_move_gave_away():
     assert not report.complete
     rows = report.moves[:4]
     assert [row.side for row in rows] == ["black", "white", "black", "white"]
-    # Black's win rate rises by black's move, by white's bad one, and falls where black played what was best.
+    # Black's win rate rises by black's move and by white's mistake, and falls after black's best move.
     assert [row.loss for row in rows] == [0.0, 0.35, 0.0, 0.0]
     assert [row.mark for row in rows] == [None, "mistake", None, None]
     assert asdict(report.white) == {
@@ -316,7 +316,7 @@ def test_what_a_move_gave_away():
 
 
 def test_a_move_among_the_lines_is_compared_within_its_search():
-    """The next position's search, which sees more, must not contradict the order of the lines."""
+    """The deeper search of the next position must not contradict the order of the lines."""
     game = find_game(DATA / "games.usi", 1)
     first, second = (move_to_usi(int(game.moves[ply])) for ply in range(2))
     other = Judgement(16, 0.49, 8, 99, (first,))
@@ -339,7 +339,7 @@ def test_a_move_among_the_lines_is_compared_within_its_search():
     assert figures(game, [*judgements[:2], replace(shallow, depth=7)]).moves[1].compared == "next"
 
 
-def test_a_game_alone_is_analysed_by_the_default_network(tmp_path, monkeypatch):
+def test_games_without_a_network_are_analysed_by_the_default_network(tmp_path, monkeypatch):
     asked = []
 
     def analyse(options):
@@ -355,7 +355,7 @@ def test_a_game_alone_is_analysed_by_the_default_network(tmp_path, monkeypatch):
     assert (asked[-1].net, asked[-1].games) == ("lite-16-4-32", (DATA / "wcsc28.csa",))
 
 
-@pytest.mark.filterwarnings("ignore:Glyph .* missing")  # of the one font that it is left with at last
+@pytest.mark.filterwarnings("ignore:Glyph .* missing")  # from the only available font at the end
 def test_the_verb(tmp_path, capsys, monkeypatch):
     output = tmp_path / "out" / "game.kif"
     Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=1000, multipv=2, hash=4, json=True).run()
@@ -394,7 +394,7 @@ def test_the_verb(tmp_path, capsys, monkeypatch):
         ({"output": Path("game.png")}, r"end in \.kif or \.kifu; name it game\.kif"),
     ],
 )
-def test_what_cannot_be_done_is_said(options, complaint):
+def test_invalid_options_are_refused(options, complaint):
     with pytest.raises((ValueError, OSError), match=complaint):
         Analyse(**{"net": "default", "games": (DATA / "wcsc28.kif",), "language": "en"} | options).run()
 
@@ -403,7 +403,7 @@ def test_what_cannot_be_done_is_said(options, complaint):
 @pytest.mark.parametrize(
     "name", ["SIGINT", *(pytest.param(one, marks=pytest.mark.slow) for one in ("SIGTERM", "SIGHUP"))]
 )
-def test_a_request_to_end_keeps_what_is_done_and_another_waits_for_the_files(name, tmp_path):
+def test_a_signal_keeps_the_completed_part_and_a_second_one_waits_for_the_files(name, tmp_path):
     output = tmp_path / "game.kif"
     command = [sys.executable, "-m", "liteshogi", "analyse", "default", str(DATA / "wcsc28.csa"), "-o", str(output)]
     command += ["--json"]

@@ -1,4 +1,4 @@
-"""Bad moves are checked: the move and the best move are searched again, equally, before a mark."""
+"""Before a move is marked as bad, it and the best move are searched again with equal limits."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ def first_move(engine: Scripted, milliseconds: int | None, nodes: int | None) ->
     ("best_rate", "loss", "mark"),
     [(0.5, 0.03, None), (0.54, 0.0, None), (0.47, 0.06, "slack"), (0.4, 0.13, "doubtful")],
 )
-def test_a_mark_rests_on_equal_searches_of_both_moves(best_rate: float, loss: float, mark: str | None) -> None:
+def test_a_mark_is_based_on_equal_searches_of_both_moves(best_rate: float, loss: float, mark: str | None) -> None:
     row = first_move(Scripted(best_rate), None, 5000)
     assert (row.loss, row.mark, row.compared) == (loss, mark, "checked")
-    assert row.win_rate == 0.47  # of the game's own search
+    assert row.win_rate == 0.47  # from the search of the game
 
 
 @pytest.mark.parametrize(
     ("milliseconds", "nodes", "limits"),
     [(None, 5000, (CHECK_NODES, None)), (None, 10 * CHECK_NODES, (10 * CHECK_NODES, None)), (1000, None, (None, 1000))],
 )
-def test_checks_have_the_limit_of_a_position_but_no_few_nodes(
+def test_checks_have_the_limit_of_a_position_but_a_minimum_of_nodes(
     milliseconds: int | None, nodes: int | None, limits: tuple[int | None, int | None]
 ) -> None:
     engine = Scripted(0.5)

@@ -1,4 +1,4 @@
-"""Games of folders: the choice of games, the places of their files, and resuming an interrupted run."""
+"""Games of folders: the choice of games, the paths of their outputs, and resuming an interrupted run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DATA = Path(__file__).parents[2] / "data"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two games, four in one file, one that cannot be read, one that an analysis has written, none, other texts."""
+    """Two files of one game, a file of four, an unreadable file, an earlier analysis, an empty file and other texts."""
     place = tmp_path / "games"
     (place / "deep").mkdir(parents=True)
     shutil.copy(DATA / "wcsc28.csa", place)
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def test_games_of_a_folder_keep_their_places(folder: Path, tmp_path: Path) -> None:
+def test_outputs_have_the_folders_of_their_games(folder: Path, tmp_path: Path) -> None:
     found = list(choose((folder,), None, tmp_path / "out"))
     places = [one.output.relative_to(tmp_path / "out").as_posix() for one in found]
     assert places == [
@@ -55,14 +55,14 @@ def test_games_of_a_folder_keep_their_places(folder: Path, tmp_path: Path) -> No
     assert (beside.output, beside.alone) == (folder / "wcsc28.analysed.kif", True)
 
 
-def test_two_files_of_two_games_each_are_several_games(tmp_path: Path) -> None:
+def test_two_files_of_two_games_are_several_games(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.usi").write_text("startpos moves 7g7f 3c3d\nstartpos\n")
     found = list(choose((tmp_path / "one.usi", tmp_path / "two.usi"), None, None))
     assert [(isinstance(one.game, GameError), one.alone) for one in found] == [(False, False), (True, False)] * 2
 
 
-def test_several_games_go_into_a_folder(folder: Path, tmp_path: Path) -> None:
+def test_the_output_of_several_games_is_a_folder(folder: Path, tmp_path: Path) -> None:
     """An existing folder may have a suffix; a path that looks like a file is not made a folder."""
     for name in ("res.kif", "res.v2"):
         with pytest.raises(ValueError, match=rf"`output` .*{name}: .*several games"):
@@ -72,7 +72,7 @@ def test_several_games_go_into_a_folder(folder: Path, tmp_path: Path) -> None:
         assert found[0].output == tmp_path / name / "games-1.analysed.kif"
 
 
-def test_no_two_games_have_one_place(folder: Path, tmp_path: Path) -> None:
+def test_no_two_games_have_the_same_output(folder: Path, tmp_path: Path) -> None:
     shutil.copy(DATA / "scored.kifu", folder / "wcsc28.kifu")
     shutil.copy(DATA / "games.usi", folder / "games-2.usi")
     places = [one.output for one in choose((folder,), None, None)]
@@ -101,7 +101,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return places
 
 
-def test_a_folder_goes_on_where_it_was_cut(folder: Path, searched: list[str]) -> None:
+def test_an_interrupted_folder_is_resumed(folder: Path, searched: list[str]) -> None:
     options = Analysing("default", (folder,), nodes=100, hash=4, language="en")
     (folder / "wcsc28.analysed.kif").unlink()
     first = analyse_games(options)
@@ -123,19 +123,19 @@ def test_a_folder_goes_on_where_it_was_cut(folder: Path, searched: list[str]) ->
         assert len(list(folder.rglob(f"*.analysed.{end}"))) == 6
 
 
-def test_where_no_game_is_good_the_verb_fails(
+def test_the_verb_fails_if_no_game_can_be_read(
     folder: Path, searched: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = (folder / "broken.kif", folder / "empty.usi")
     with pytest.raises(ValueError, match="no game can be read"):
         Command("default", bad, language="en").run()
     assert "broken.kif" in capsys.readouterr().out
-    Command("default", (*bad, folder / "wcsc28.csa")).run()  # done already
+    Command("default", (*bad, folder / "wcsc28.csa")).run()  # already analysed
     assert searched == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
-def test_a_full_disk_leaves_nothing_in_the_way(folder: Path, searched: list[str], tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_files(folder: Path, searched: list[str], tmp_path: Path) -> None:
     import resource
 
     options = Analysing("default", (folder / "wcsc28.csa",), tmp_path / "out" / "game.kif", nodes=100, hash=4)
@@ -150,7 +150,7 @@ def test_a_full_disk_leaves_nothing_in_the_way(folder: Path, searched: list[str]
     assert analyse_games(options).games
 
 
-def test_names_that_cannot_be_drawn_are_told_of_once(
+def test_a_missing_font_is_reported_once(
     folder: Path, searched: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("one", "two"):
@@ -161,7 +161,7 @@ def test_names_that_cannot_be_drawn_are_told_of_once(
     assert capsys.readouterr().err.count("no Japanese font") == 1
 
 
-def test_a_game_that_is_asked_for_alone_must_be_good(folder: Path, searched: list[str]) -> None:
+def test_a_single_game_that_cannot_be_read_is_an_error(folder: Path, searched: list[str]) -> None:
     with pytest.raises(GameError, match=r"broken\.kif"):
         analyse_games(Analysing("default", (folder / "broken.kif",), nodes=100))
     with pytest.raises(GameError, match=r"empty\.usi: holds no game"):

@@ -1,4 +1,4 @@
-"""The page: it is complete, its positions are right, and a browser steps through it."""
+"""The page is complete, its positions are correct, and a browser steps through it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def steps_of(page: str) -> list[dict[str, Any]]:
     return list(json.loads(found[1])["steps"])
 
 
-def test_the_page_holds_all_that_it_needs(page: str) -> None:
+def test_the_page_needs_no_other_files(page: str) -> None:
     own = re.sub(r"<script[^>]*>.*?</script>", "", page, flags=re.DOTALL)
     assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', own)
     assert re.findall(r"url\((?!data:)", own) == []
@@ -103,7 +103,7 @@ def test_the_page_holds_all_that_it_needs(page: str) -> None:
     assert "<header hidden>" in own
 
 
-def test_positions_are_the_games_and_its_lines(page: str, game: Game) -> None:
+def test_positions_are_those_of_the_game_and_its_lines(page: str, game: Game) -> None:
     steps, board = steps_of(page), cshogi.Board(game.start_sfen)
     assert steps[0]["sfen"] == board.sfen()
     for step, move in zip(steps[1:], game.moves.tolist(), strict=True):
@@ -121,7 +121,7 @@ def test_positions_are_the_games_and_its_lines(page: str, game: Game) -> None:
     assert steps[2]["lines"] == []
 
 
-def test_variations_stand_where_they_leave_the_game(page: str) -> None:
+def test_variations_are_shown_where_they_leave_the_game(page: str) -> None:
     found = {
         ply: [[one["name"] for one in line] for line in step["variations"]] for ply, step in enumerate(steps_of(page))
     }
@@ -131,14 +131,14 @@ def test_variations_stand_where_they_leave_the_game(page: str) -> None:
     }
 
 
-def test_comments_of_variations_stand_with_their_moves(page: str) -> None:
+def test_comments_of_variations_are_shown_with_their_moves(page: str) -> None:
     steps = steps_of(page)
     (line,), (other,) = steps[1]["variations"], steps[3]["variations"]
     assert [one["comments"] for one in line] == [[], ["角道を止める"]]
     assert [one["comments"] for one in other] == [["飛車で取ると", "飛車が残る"]]
 
 
-def test_variations_before_one_that_cannot_be_read_are_shown(game: Game, capsys: pytest.CaptureFixture[str]) -> None:
+def test_variations_before_an_unreadable_one_are_shown(game: Game, capsys: pytest.CaptureFixture[str]) -> None:
     damaged = replace(game, variations=game.variations.replace("   2 ２六歩(27)", "   2 ２五歩(27)x"))
     every = [None] * (len(game.moves) + 1)
     steps = steps_of(as_page(damaged, figures(damaged, ONE), every, "by an engine"))
@@ -149,10 +149,10 @@ def test_variations_before_one_that_cannot_be_read_are_shown(game: Game, capsys:
 
 
 def test_comments_below_the_ending_are_shown_with_the_last_move(game: Game) -> None:
-    told = replace(game, comments={**game.comments, len(game.moves) + 1: ["*終局"]})
+    commented = replace(game, comments={**game.comments, len(game.moves) + 1: ["*終局"]})
     every = [None] * (len(game.moves) + 1)
-    assert steps_of(as_page(told, figures(told, ONE), every, "by an engine"))[-1]["comments"] == ["終局"]
-    assert re.search(r"\n   6 [^\n]+\n\*終局\nまで5手で", write_kif(told, every, [None] * len(game.moves)))
+    assert steps_of(as_page(commented, figures(commented, ONE), every, "by an engine"))[-1]["comments"] == ["終局"]
+    assert re.search(r"\n   6 [^\n]+\n\*終局\nまで5手で", write_kif(commented, every, [None] * len(game.moves)))
 
 
 CLICKS = """
@@ -189,7 +189,7 @@ document.body.dataset.changed = changed.join(" ");
 
 
 def browse(page: str, folder: Path, *more: str) -> str:
-    """Return the page's HTML in a browser that has run its scripts without a message; the first move is shown."""
+    """Return the page's HTML after a browser has run its scripts without an error; the first move is shown."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no chromium on this machine")
@@ -216,7 +216,7 @@ def browse(page: str, folder: Path, *more: str) -> str:
 
 
 @pytest.mark.parametrize("words", [ENGLISH, JAPANESE], ids=["en", "ja"])
-def test_the_lists_fit_a_phone(tmp_path: Path, words: Words) -> None:
+def test_the_lists_fit_the_screen_of_a_phone(tmp_path: Path, words: Words) -> None:
     """Nothing scrolls sideways at 390 px, not even with the longest scores."""
     one = find_game(DATA / "scored.kifu", 1)
     found = [
@@ -238,7 +238,7 @@ def test_the_lists_fit_a_phone(tmp_path: Path, words: Words) -> None:
     assert 'data-wide="wide: ."' in browse(frame, tmp_path, "--allow-file-access-from-files", "--window-size=800,1000")
 
 
-def test_a_declaration_is_no_mate(tmp_path: Path) -> None:
+def test_a_declaration_is_not_shown_as_a_mate(tmp_path: Path) -> None:
     source = tmp_path / "game.usi"
     source.write_text("sfen +P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG2g4s4n4l8p 200 moves G*5h 5i5h win\n")
     (declared,) = read_games(source)
@@ -249,7 +249,7 @@ def test_a_declaration_is_no_mate(tmp_path: Path) -> None:
     assert re.findall(r"<td[^>]*>(\+3000|mate \+[0-9]|declaration)</td>", shown) == ["+3000", "mate +2", "declaration"]
 
 
-def test_a_declaration_is_named_where_it_was_best(game: Game) -> None:
+def test_a_declaration_is_shown_as_the_best_move(game: Game) -> None:
     found = [Judgement(MATE - 1, 1.0, 0, 0, ("win",)), Judgement(0, 0.5, 6, 1000, ())]
     every = [*found, *[None] * (len(game.moves) + 1 - len(found))]
     for words, name in ((ENGLISH, "declaration"), (JAPANESE, "入玉宣言")):
@@ -257,17 +257,17 @@ def test_a_declaration_is_named_where_it_was_best(game: Game) -> None:
         assert first["best"] == name
 
 
-def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Path) -> None:
+def test_a_browser_steps_through_the_page_without_an_error(page: str, tmp_path: Path) -> None:
     shown = browse(page.replace("</body>", CLICKS), tmp_path)
     assert 'data-steps="1 1-l0-1 1-l0-2 1-l0-2 1-l0-1 1-l0-0 1 5 3 0 1 1 0-l0-0 1 1-l1-0 1"' in shown
     assert 'data-fits="true"' in shown
     assert '<span id="result">unfinished</span>' in shown
-    assert 'data-changed="#1"' in shown  # once: Safari throws at a hundred within half a minute
+    assert 'data-changed="#1"' in shown  # only once: Safari raises an error at a hundred calls within half a minute
     pieces = re.findall(r'<piece class="(sente|gote) ([a-z]+)"', shown.split("<sg-pieces>")[1].split("</sg-pieces>")[0])
     assert len(pieces) == 39
     assert pieces.count(("gote", "lance")) == 1
     assert "orientation-gote" in shown
-    assert "<header><h1>" in shown  # hidden until its font is there
+    assert "<header><h1>" in shown  # hidden until its font is loaded
     assert len(re.findall(r"<line [^>]*marker-end", shown)) == 2  # the first moves of both lines
     assert shown.count("<tr") == 6
     assert "【doubtful】 lost 13.0 %" in shown
@@ -277,7 +277,7 @@ def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Pat
     assert ">doubtful</td>" in shown
 
 
-def test_a_browser_shows_the_comment_of_a_variations_move(japanese_page: str, tmp_path: Path) -> None:
+def test_a_browser_shows_comments_of_moves_of_variations(japanese_page: str, tmp_path: Path) -> None:
     clicks = CLICKS[: CLICKS.index("const shown")] + (
         'document.querySelectorAll(".line")[3].querySelectorAll("button")[2].click();\n'
         "document.body.dataset.focus = document.activeElement.textContent;\n</script>\n</body>"
@@ -286,8 +286,8 @@ def test_a_browser_shows_the_comment_of_a_variations_move(japanese_page: str, tm
     assert "【疑問手】 勝率損失 13.0 %" in shown
     assert 'data-focus="△４四歩*"' in shown
     assert '<span id="result">中断</span>' in shown
-    told = re.findall(r"<button[^>]*>(△４四歩[^<]*)</button></p><p[^>]*>([^<]*)</p>", shown)
-    assert told == [("△４四歩*", "角道を止める")]
+    buttons = re.findall(r"<button[^>]*>(△４四歩[^<]*)</button></p><p[^>]*>([^<]*)</p>", shown)
+    assert buttons == [("△４四歩*", "角道を止める")]
 
 
 def test_the_japanese_page_has_no_english_words(japanese_page: str, tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ def test_the_japanese_page_has_no_english_words(japanese_page: str, tmp_path: Pa
         assert word in text
 
 
-def test_a_superior_position_is_no_bare_number(game: Game) -> None:
+def test_a_superior_position_is_not_shown_as_centipawns(game: Game) -> None:
     """The search's score of a repetition with more pieces in hand is a verdict, not centipawns."""
     found = [Judgement(-25000, 0.0, 6, 1000, ())]
     every = [*found, *[None] * len(game.moves)]

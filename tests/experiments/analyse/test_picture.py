@@ -29,12 +29,12 @@ def test_the_picture_shows_the_game(tmp_path):
     assert pixels.shape[1] > 900
     assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 100
     assert [file.name for file in path.parent.iterdir()] == ["picture.png"]
-    draw_analysis(figures(game, invented(game, 4)[:1]), path, fonts)  # nothing but the first position
+    draw_analysis(figures(game, invented(game, 4)[:1]), path, fonts)  # only the first position
     draw_analysis(replace(figures(game, invented(game, 4)), names=("Carol $x_$", "$")), path, fonts)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_words_of_the_picture_do_not_cover_each_other(tmp_path, monkeypatch, seed):
+def test_labels_of_the_picture_do_not_overlap(tmp_path, monkeypatch, seed):
     drawn = []
     monkeypatch.setattr("experiments.analyse.picture.save_figure", lambda figure, path: drawn.append(figure))
     game = find_game(DATA / "scored.csa", 1)
@@ -46,14 +46,14 @@ def test_the_words_of_the_picture_do_not_cover_each_other(tmp_path, monkeypatch,
     assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
 
-def test_without_a_japanese_font_moves_have_the_packages_own(monkeypatch):
+def test_without_a_japanese_font_moves_use_the_font_of_the_package(monkeypatch):
     from matplotlib import font_manager, get_data_path
 
     own = [font for font in font_manager.fontManager.ttflist if font.fname.startswith(get_data_path())]
     assert len(own) > 10
     monkeypatch.setattr(font_manager.fontManager, "ttflist", own)
     monkeypatch.setattr(font_manager, "findSystemFonts", list)
-    fonts = japanese_fonts()  # matplotlib's last resort has only frames for them
+    fonts = japanese_fonts()  # the fallback font of matplotlib has only frames for them
     assert fonts == ["DejaVu Sans", NOTATION]
     for name in GAMES:
         game = find_game(DATA / name, 1)

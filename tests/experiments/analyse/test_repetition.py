@@ -36,14 +36,14 @@ CHECKS = "sfen 8k/9/9/9/9/9/9/1R7/K8 b BGSr 1 moves 8h1h 1a2a" + 2 * " 1h2h 2a1a
         " moves 2h3h 5a4b 3h2h 4b5a 2h3h 5a4b 3h2h 4b5a 2g2f 5a4b 2h3h 4b5a 3h2h",
     ],
 )
-def test_what_has_recurred_less_than_three_times_is_neither_lost_nor_drawn(tmp_path, line):
+def test_fewer_than_four_occurrences_are_neither_lost_nor_drawn(tmp_path, line):
     source, output = tmp_path / "game.usi", tmp_path / "game.kif"
     source.write_text(line + "\n")
     (report,) = analyse_games(Analysing("default", (source,), output, nodes=3000, hash=4)).games
     assert all(row.win_rate > 0.9 and row.loss < 0.1 for row in report.figures.moves)
 
 
-def test_a_fourth_occurrence_ahead_is_seen(tmp_path):
+def test_the_search_sees_a_future_fourth_occurrence(tmp_path):
     source, output = tmp_path / "game.usi", tmp_path / "game.kif"
     source.write_text(CHECKS + " 1h2h 2a1a 2h1h 1a2a\n")
     (report,) = analyse_games(Analysing("default", (source,), output, nodes=3000, hash=4)).games

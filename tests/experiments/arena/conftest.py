@@ -12,7 +12,7 @@ PLAYING = ("test_arena_games.py", "test_match.py", "test_tournament.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where ShogiArena is known not to start, what it plays is skipped."""
+    """Skip tests that play through ShogiArena where it does not start."""
     try:
         check_arena()
     except ValueError as error:

@@ -59,8 +59,8 @@ def _database(path, ending, moves, sfen=PERPETUAL):
     return path
 
 
-def test_wins_of_the_side_to_move_are_told_apart(tmp_path):
-    for name, ending, sfen, moves, told in (
+def test_reasons_of_wins_are_distinguished(tmp_path):
+    for name, ending, sfen, moves, expected in (
         ("mated", "BLACK_WIN", PERPETUAL, ["4h5h", "5a4a", "5h4h"], "投了"),
         ("perpetual check", "WHITE_WIN", PERPETUAL, ["4h5h", "5a4a", "5h4h", "4a5a"] * 3 + ["4h5h"], "反則勝ち"),
         ("claimed", "WHITE_WIN", PERPETUAL, ["4h5h"], "入玉宣言"),
@@ -71,42 +71,42 @@ def test_wins_of_the_side_to_move_are_told_apart(tmp_path):
     ):
         (game,) = read_games(_database(tmp_path / f"{name}.db", ending, moves, sfen), {"a": "LiteShogi"})
         assert isinstance(game, Game), game
-        assert (game.ending, game.names) == (told, ("LiteShogi", "b"))
+        assert (game.ending, game.names) == (expected, ("LiteShogi", "b"))
         text = kif_text(game)
         assert "開始日時：2020/01/02 03:04:05\n" in text
         again = read_kif(text, name)
         assert again.result == game.result
         assert again.result & WINNER_MASK == 1 + ending.startswith("WHITE")
-        assert (again.scores == 10).all()  # each engine's own view
+        assert (again.scores == 10).all()  # from the view of each engine
         assert again.times.tolist()[:-1] == [0] * len(moves)
 
 
-def test_a_win_that_is_none_by_the_rules_is_told(tmp_path):
+def test_an_invalid_declaration_that_counts_as_a_win_is_reported(tmp_path):
     database = _database(tmp_path / "game.db", "WHITE_WIN", ["4h5h"])
-    told = "LiteShogi declared 1 win that the rule of 27 points does not allow, counted as won"
+    remark = "LiteShogi declared 1 win that the rule of 27 points does not allow, counted as won"
     reasons = "reasons of wins: declaration against the rule 1"
-    assert write_games(database, tmp_path / "kif", {"b": "LiteShogi"}) == [reasons, told]
+    assert write_games(database, tmp_path / "kif", {"b": "LiteShogi"}) == [reasons, remark]
 
 
-def test_wins_have_their_reasons(tmp_path):
+def test_reasons_of_wins_are_counted(tmp_path):
     database = _database(tmp_path / "game.db", "BLACK_WIN", ["4h5h", "5a4a", "5h4h"])
     assert write_games(database, tmp_path / "kif", {}) == ["reasons of wins: resignation or crash 1"]
     assert set(REASONS) == {"投了", "入玉勝ち", "入玉宣言", "反則勝ち", "反則負け", "切れ負け"}
     assert all(translated(f"{reason} 2") != f"{reason} 2" for reason in REASONS.values())
 
 
-def test_a_game_that_kif_cannot_tell_does_not_keep_the_others_back(tmp_path, capsys):
+def test_a_game_that_kif_cannot_express_is_skipped_with_a_warning(tmp_path, capsys):
     database = _database(tmp_path / "game.db", "WHITE_WIN_BY_DECLARATION", ["4h5h", "5a4a"])  # black is to move
     assert write_games(database, tmp_path / "kif", {}) == []
     assert not list((tmp_path / "kif").iterdir())
     assert "KIF cannot express it" in capsys.readouterr().err
 
 
-def test_games_that_broke_off_are_left_out(tmp_path):
+def test_failed_games_are_left_out(tmp_path):
     assert list(read_games(_database(tmp_path / "game.db", "ERROR", ["5h4h"]), {})) == []
 
 
-def test_a_database_that_cannot_be_read_is_named(tmp_path):
+def test_an_error_names_an_unreadable_database(tmp_path):
     (tmp_path / "game.db").write_text("nothing of the kind")
     with pytest.raises(OSError, match=r"game\.db"):
         list(read_games(tmp_path / "game.db", {}))

@@ -1,4 +1,4 @@
-"""How games went, by what their players saw: told from a run of ShogiArena's with games that are known."""
+"""The course of games by the scores of their players, read from an invented run of ShogiArena."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMES = {1: "first", 2: "second"}
 
 
 def play(folder: Path, pairs: int, sfen: str = BLACK_FIRST, ending: str = "BLACK_WIN", length: int = 12) -> Path:
-    """Pairs of games of equal length whose black sees 0.8 for itself from its second move on, and white the same."""
+    """Write pairs of games in which both sides report a win rate of 0.8 for black from black's second move on."""
     games = folder / "games"
     games.mkdir(parents=True)
     schedule = []
@@ -46,35 +46,39 @@ def play(folder: Path, pairs: int, sfen: str = BLACK_FIRST, ending: str = "BLACK
             schedule.append(key | {"white": NAMES[white]})
             row = (number, f"g{number}", ending, sfen, black, white)
             database.execute("insert into game values (?, ?, ?, ?, ?, ?)", row)
-            blacks = [None, None] if number == 0 else [0, FAR]  # a move without a score leaves what was seen before
+            blacks = [None, None] if number == 0 else [0, FAR]  # a move without a score keeps the score before it
             scores = [blacks[min(ply // 2, 1)] if ply % 2 == 0 else -FAR for ply in range(length)]
             if " w " in sfen:
                 scores = [-score if score else score for score in scores]
             moves = [(number, ply, ANY_MOVE, score) for ply, score in enumerate(scores)]
-            moves.append((number, length, int(Move.MOVE_END), None))  # ShogiArena ends every game with such a row
+            moves.append((number, length, int(Move.MOVE_END), None))  # ShogiArena adds this row to every game
             database.executemany("insert into game_move values (?, ?, ?, ?)", moves)
     (games / "schedule.json").write_text(json.dumps({"games": schedule}))
     return folder
 
 
-def test_colours_cancel_and_games_that_are_over_count_with_their_result(tmp_path):
+def test_colours_cancel_and_finished_games_count_with_their_result(tmp_path):
     moments = read_course(play(tmp_path, 10))
     assert [(one.moves, one.player) for one in moments] == [(10, "first"), (10, "second")]
     first, second = moments
     assert second.win_rate == pytest.approx(0.5)
     assert second.error == pytest.approx(0)
-    # In one of twenty games the first player, black, never sees more than even.
+    # In one of twenty games the first player, black, never reports more than 0.5.
     assert first.win_rate == pytest.approx(0.5 - (win_rate(FAR) - 0.5) / 20)
-    assert first.error == pytest.approx((win_rate(FAR) - 0.5) / 20)  # of ten pairs, nine alike: as far as the mean is
+    assert first.error == pytest.approx(
+        (win_rate(FAR) - 0.5) / 20
+    )  # of ten pairs, nine of them equal: as large as the mean
     assert first.over == 0
 
 
 @pytest.mark.parametrize("word", ["ERROR", "PAUSED"])
-def test_a_game_that_is_over_counts_with_its_own_result_whatever_became_of_others(tmp_path, word):
+def test_a_finished_game_counts_with_its_own_result_if_others_failed(tmp_path, word):
     folder = play(tmp_path, 11)
     with closing(sqlite3.connect(folder / "games" / "game.db")) as database, database:
         database.execute("update game set game_result = ? where id = 0", (word,))
-        database.execute("delete from game_move where game_id = 4 and ply between 1 and 11")  # won at once by the first
+        database.execute(
+            "delete from game_move where game_id = 4 and ply between 1 and 11"
+        )  # won at once by the first player
     rates = [one.win_rate for one in read_course(folder)]
     assert rates == pytest.approx([0.5 + (1 - win_rate(FAR)) / 20] * 2)
 
@@ -85,22 +89,22 @@ def test_the_first_player_is_known_whoever_begins(tmp_path, sfen):
     with closing(sqlite3.connect(folder / "games" / "game.db")) as database, database:
         database.execute("update game set black_player_id = 1, white_player_id = 2")
     rates = sorted(one.win_rate for one in read_course(folder))
-    far = win_rate(FAR)  # black's, who is the first player; who begins sees no more than even in one game
+    far = win_rate(FAR)  # black's, who is the first player; in one game the player who begins reports no more than 0.5
     assert rates == pytest.approx([far - (far - 0.5) / 20, far])
 
 
 @pytest.mark.parametrize(("length", "moments"), [(9, 0), (10, 2)])
-def test_the_row_that_ends_a_game_is_no_move(tmp_path, length, moments):
+def test_the_row_that_ends_a_game_is_not_a_move(tmp_path, length, moments):
     found = read_course(play(tmp_path, 10, length=length))
-    assert [one.over for one in found] == [0] * moments  # a game has ended behind its last move
+    assert [one.over for one in found] == [0] * moments  # a game has ended after its last move
 
 
-def test_few_games_tell_nothing_and_a_spoilt_file_is_named(tmp_path):
+def test_few_games_have_no_course_and_a_damaged_file_is_named(tmp_path):
     assert read_course(tmp_path) == []
     assert read_course(play(tmp_path / "few", 9)) == []
     torn = play(tmp_path / "torn", 11)
     whole = read_course(torn)
-    for number, moments in ((21, 2), (1, 0)):  # a pair that has lost a game is none
+    for number, moments in ((21, 2), (1, 0)):  # a pair of which a game failed does not count
         with closing(sqlite3.connect(torn / "games" / "game.db")) as database, database:
             database.execute("update game set game_result = 'ERROR' where id = ?", (number,))
         assert len(read_course(torn)) == moments <= len(whole)
@@ -117,10 +121,10 @@ def test_a_paused_game_has_no_result_and_a_failed_one_no_points(tmp_path):
         database.execute("insert into game select 4, 'g4', 'DRAW_BY_REPETITION', '', 1, 2")
     found = [(one.pair, one.points, one.ending) for one in read_arena_games(folder)]
     assert found[:-1] == [("pair 0", 1.0, "BLACK_WIN"), ("pair 1", None, "ERROR"), ("pair 1", 0.0, "BLACK_WIN")]
-    assert found[-1] == ("g4", 0.5, "DRAW_BY_REPETITION")  # one that the schedule does not tell of is a pair of its own
+    assert found[-1] == ("g4", 0.5, "DRAW_BY_REPETITION")  # a game that is not in the schedule is a pair of its own
 
 
-def test_a_schedule_is_read_once_it_has_been_written_whole(tmp_path, monkeypatch):
+def test_a_schedule_is_read_when_it_is_complete(tmp_path, monkeypatch):
     folder = play(tmp_path, 2)
     schedule = folder / "games" / "schedule.json"
     whole = schedule.read_text()

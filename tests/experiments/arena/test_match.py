@@ -1,4 +1,4 @@
-"""Matches of a scripted engine through ShogiArena: what is counted, what is said, and what is kept from the reader."""
+"""Matches of a scripted engine through ShogiArena: results, messages and the log."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_results_are_counted_for_the_first_engine():
 
 @pytest.fixture(scope="module")
 def played(scripted, tmp_path_factory):
-    """A match whose first engine has a file among its options and whose second crashes once in four games."""
+    """A match of four games. The first engine has an option with a file; the second crashes once."""
     place = tmp_path_factory.mktemp("match")
     (place / "mine.bin").write_text("a net")
     (place / "openings.sfen").write_bytes(
@@ -71,19 +71,19 @@ def played(scripted, tmp_path_factory):
         yield match, report
 
 
-def test_relative_files_reach_the_engine_whole(played):
-    told = Path("diary").read_text().splitlines()
-    files = {line for line in told if line.startswith("setoption name EvalFile")}
+def test_relative_files_reach_the_engine_as_absolute_paths(played):
+    commands = Path("diary").read_text().splitlines()
+    files = {line for line in commands if line.startswith("setoption name EvalFile")}
     assert files == {f"setoption name EvalFile value {Path('mine.bin').absolute()}"}
-    assert len([line for line in told if line == "usinewgame"]) == 8
-    assert "setoption name NetworkDelay value 0" in told
+    assert len([line for line in commands if line == "usinewgame"]) == 8
+    assert "setoption name NetworkDelay value 0" in commands
 
 
-def test_openings_are_given_as_shogiarena_reads_them(played):
+def test_openings_are_written_in_the_format_of_shogiarena(played):
     assert Path("run", ARENA, "openings.sfen").read_text() == "startpos\nstartpos moves 5i5h 5a5b\n"
 
 
-def test_a_crash_is_counted_and_told_and_players_have_names(played):
+def test_a_crash_is_counted_and_reported_with_the_name_of_the_player(played):
     _, report = played
     assert (report.first, report.second) == ("Scripted (play EvalFile=mine.bin)", "Scripted (crash once)")
     assert (report.wins, report.draws, report.losses, report.failed) == (1, 3, 0, 0)
@@ -99,7 +99,7 @@ def test_a_crash_is_counted_and_told_and_players_have_names(played):
     assert names == {report.first, report.second}
 
 
-def test_the_command_says_who_played_and_what_went_wrong(played):
+def test_the_command_reports_players_results_and_failures(played):
     _, report = played
     *lines, mishap, reasons = as_text(report).splitlines()
     assert lines == [
@@ -110,9 +110,9 @@ def test_the_command_says_who_played_and_what_went_wrong(played):
     assert (mishap, reasons) == report.remarks
 
 
-def test_what_shogiarena_says_is_kept_in_a_log_and_from_the_terminal(played, capfd):
+def test_the_output_of_shogiarena_goes_to_a_log_and_not_to_the_terminal(played, capfd):
     match, report = played
-    assert play_match(match) == report  # nothing is left to play
+    assert play_match(match) == report  # all games are played
     assert read_run(match.output).goal["players"] == [report.first, report.second]
     assert read_run(match.output).state == "done"
     said = "run: complete (4 of 4 games, first engine 2.5 points of 4), so nothing is added; another seed in another "
@@ -120,7 +120,7 @@ def test_what_shogiarena_says_is_kept_in_a_log_and_from_the_terminal(played, cap
     assert "Traceback" in (match.output / ARENA / LOG).read_text()
 
 
-def test_a_folder_of_another_match_is_left_alone(played, scripted):
+def test_a_folder_of_another_match_is_refused_and_unchanged(played, scripted):
     match, _ = played
     before = {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()}
     for other, words in (
@@ -137,7 +137,7 @@ def test_a_folder_of_another_match_is_left_alone(played, scripted):
     assert {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()} == before
 
 
-def test_games_that_have_begun_keep_the_inputs_of_their_start(tmp_path):
+def test_files_of_a_match_that_has_begun_must_stay_the_same(tmp_path):
     write_inputs(tmp_path, {"first.yaml": {"environment": {"HOME": "/a"}}})
     (tmp_path / "games").mkdir()
     write_inputs(tmp_path, {"first.yaml": {"environment": {"HOME": "/b"}}})  # nothing was played
@@ -146,7 +146,7 @@ def test_games_that_have_begun_keep_the_inputs_of_their_start(tmp_path):
     assert json.loads((tmp_path / "first.yaml").read_text())["environment"] == {"HOME": "/b"}
 
 
-def test_one_run_at_a_time_works_in_a_directory(scripted, tmp_path):
+def test_a_folder_is_used_by_one_run_at_a_time(scripted, tmp_path):
     match = Match(scripted.command(), scripted.command(), output=tmp_path)
     with (
         RunWriter(tmp_path, RunPlan("any")),
@@ -156,8 +156,8 @@ def test_one_run_at_a_time_works_in_a_directory(scripted, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a script of the shell")
-def test_a_match_of_which_no_game_came_to_an_end_fails(scripted, tmp_path):
-    """An engine that starts for the question and never again."""
+def test_a_match_without_a_finished_game_fails(scripted, tmp_path):
+    """The engine starts when it is asked for its options, but not for games."""
     once = tmp_path / "once"
     once.write_text(f"#!/bin/sh\nrm {tmp_path}/ticket && exec {scripted.command()}\n")
     once.chmod(0o755)
@@ -170,7 +170,7 @@ def test_a_match_of_which_no_game_came_to_an_end_fails(scripted, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
-def test_ctrl_c_leaves_no_engine_and_the_same_command_goes_on(scripted, tmp_path):
+def test_ctrl_c_leaves_no_engine_and_the_same_command_resumes(scripted, tmp_path):
     script = (
         "import sys; from pathlib import Path; from experiments.arena.engine_match import Match, play_match\n"
         f"match = Match({scripted.command('slow')!r}, {scripted.command()!r}, games=4, byoyomi=5000, max_plies=8,"
@@ -196,7 +196,7 @@ def test_ctrl_c_leaves_no_engine_and_the_same_command_goes_on(scripted, tmp_path
     assert again.count("usinewgame") == 2 * (4 - done)
 
 
-def test_what_cannot_be_played_is_refused_before_anything_is_written(scripted, tmp_path):
+def test_invalid_matches_are_refused_before_anything_is_written(scripted, tmp_path):
     run, good = tmp_path / "run", scripted.command()
     with pytest.raises(FileNotFoundError, match="no such engine"):
         play_match(Match("liteshogi-of-nowhere", good, output=run))

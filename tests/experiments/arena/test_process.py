@@ -1,4 +1,4 @@
-"""ShogiArena as a process: how it is told to end, and where it does not start."""
+"""ShogiArena as a process: how it is ended, and where it does not start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from experiments.arena import process as arena
 
 
-def test_a_shogiarena_that_does_not_start_is_refused_with_the_remedy(monkeypatch):
+def test_an_unsupported_version_of_shogiarena_is_refused_with_a_solution(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: "found")
     monkeypatch.setattr(arena, "installed_program", Path)
     versions = {(3, 14): "1.3.2", (3, 13): "1.3.2", (3, 15): "1.4.0"}
@@ -27,7 +27,7 @@ def test_a_shogiarena_that_does_not_start_is_refused_with_the_remedy(monkeypatch
             arena.check_arena()
 
 
-def test_a_shogiarena_with_an_environment_of_its_own_is_found(monkeypatch, tmp_path):
+def test_a_shogiarena_in_its_own_environment_is_found(monkeypatch, tmp_path):
     program = tmp_path / ("shogiarena.exe" if sys.platform == "win32" else "shogiarena")
     program.touch(mode=0o755)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
@@ -43,8 +43,8 @@ def test_a_shogiarena_with_an_environment_of_its_own_is_found(monkeypatch, tmp_p
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-def test_a_request_to_end_reaches_shogiarena(tmp_path, name):
-    """A program in ShogiArena's place takes a second to close its books, and is given it."""
+def test_signals_are_passed_to_shogiarena(tmp_path, name):
+    """A program in place of ShogiArena needs a second to end and is not killed before."""
     program = tmp_path / "shogiarena"
     program.write_text(
         f"#!{sys.executable}\nimport signal, time\n"

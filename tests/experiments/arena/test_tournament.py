@@ -1,4 +1,4 @@
-"""Leagues through ShogiArena: a script, this engine in a process of its own, and engines that misbehave."""
+"""Leagues through ShogiArena: a script, this engine in its own process, and engines that misbehave."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def test_results_are_counted_by_meeting():
     assert (second.pairs, second.draws, second.wins, second.losses) == (((1.5, 2),), 1, 1, 0)
 
 
-def test_a_game_that_fails_for_the_machine_tells_so(tmp_path):
-    """ShogiArena writes no failure of it, only a line like this one of its log."""
+def test_a_failure_caused_by_the_machine_is_reported(tmp_path):
+    """ShogiArena reports such a failure only by a line of its log."""
     assert read_failure(tmp_path) == "for a reason that shogiarena does not report"
     line = "Invalidating timeout: game=g0141-3fr7j5tskq site=update_after_move_expired origin=unknown "
     line += "reason=explanatory-lag overshoot_ms=366.4580350014148 lag_ms=867.4128156126244\n"
@@ -44,7 +44,7 @@ def test_a_game_that_fails_for_the_machine_tells_so(tmp_path):
 
 
 def test_this_engine_in_a_process_plays_at_equal_nodes(scripted, tmp_path):
-    """By venv's python, which is a link; the script's illegal move is its loss."""
+    """The program is the `python` of a virtual environment, which is a link; the script loses by an illegal move."""
     openings = tmp_path / "openings.sfen"
     openings.write_text("startpos\nstartpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n")
     players = [
@@ -57,7 +57,7 @@ def test_this_engine_in_a_process_plays_at_equal_nodes(scripted, tmp_path):
         patch.setenv("PYTHONPATH", str(ROOT))
         patch.setenv("LITESHOGI_DIARY", str(tmp_path / "diary"))
         report = play_league(rules, players, gauntlet=True)
-        assert play_league(rules, players, gauntlet=True) == report  # nothing is left to play
+        assert play_league(rules, players, gauntlet=True) == report  # all games are played
     assert report.games == 4
     script = next(row for row in report.players if row.name == "script")
     assert (script.games, script.losses) == (2, 2)
@@ -77,7 +77,7 @@ def test_this_engine_in_a_process_plays_at_equal_nodes(scripted, tmp_path):
 
 
 @pytest.mark.parametrize(("gauntlet", "meetings"), [(False, 3), (True, 2)])
-def test_all_meetings_are_played_side_by_side(gauntlet, meetings, scripted, tmp_path):
+def test_all_meetings_progress_at_the_same_pace(gauntlet, meetings, scripted, tmp_path):
     players = [Participant(name, scripted.command()) for name in "abc"]
     play_league(UsiGames(games=4, byoyomi=5000, max_plies=4, output=tmp_path / "run"), players, gauntlet)
     results = recorded_games(tmp_path / "run")
@@ -99,13 +99,13 @@ def test_all_meetings_are_played_side_by_side(gauntlet, meetings, scripted, tmp_
         ({"time": 4000, "byoyomi": 500}, "btime 4000 wtime 4000 byoyomi 500", "--time 4000 --byoyomi 500"),
     ],
 )
-def test_clocks_that_save_time_reach_the_engines_and_the_report(clock, asked, command, scripted, tmp_path):
+def test_clocks_with_main_time_reach_the_engines_and_the_report(clock, asked, command, scripted, tmp_path):
     output = tmp_path / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LITESHOGI_DIARY", str(tmp_path / "diary"))
         play_match(Match(scripted.command(), scripted.command(), games=2, **clock, max_plies=6, output=output))
-    told = [line for line in (tmp_path / "diary").read_text().splitlines() if line.startswith("go ")]
-    assert asked in told[0]  # ShogiArena holds the first move's increment back until the move is made
+    commands = [line for line in (tmp_path / "diary").read_text().splitlines() if line.startswith("go ")]
+    assert asked in commands[0]  # ShogiArena adds the first increment after the first move
     section = match_section([Run("run", output, read_run(output))])
     assert all(f"{word.strip('-')}={value}" in section.origins[0].command for word, value in pairs_of(command))
 
@@ -115,14 +115,14 @@ def pairs_of(command: str) -> list[tuple[str, str]]:
     return list(zip(words[::2], words[1::2], strict=True))
 
 
-def test_a_misspelt_network_is_told_of_before_the_openings_that_engines_would_need(scripted, tmp_path):
+def test_a_misspelt_network_is_reported_before_missing_openings(scripted, tmp_path):
     players = [Participant("a", scripted.command()), Participant("b", "defualt")]
     with pytest.raises(FileNotFoundError, match="defualt: there is no such engine"):
         play_league(UsiGames(games=4, nodes=9, output=tmp_path / "run"), players)
     assert not (tmp_path / "run").exists()
 
 
-def test_equal_nodes_ask_for_openings(scripted, tmp_path):
+def test_equal_nodes_require_openings(scripted, tmp_path):
     players = [Participant(name, scripted.command()) for name in "abc"]
     with pytest.raises(ValueError, match="`openings`: required, as with `nodes` or `depth` engines repeat"):
         play_league(UsiGames(games=4, nodes=9, output=tmp_path / "run"), players)

@@ -1,4 +1,4 @@
-"""Clients that play each other on a server of this machine."""
+"""Fixtures: clients that play each other on a server on this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GAME = "test-10-2F"
 
 @pytest.fixture
 def play(tmp_path: Path, scripted) -> Play:
-    """Plays games between two clients and returns their reports; options by name, those of one client behind it."""
+    """play(server, games, ...): play games between two clients and return their reports."""
 
     def played(
         server: CsaServer, games: int, first: str = "play", second: str = "play", **others

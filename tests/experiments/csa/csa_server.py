@@ -1,8 +1,8 @@
-"""A server of the CSA protocol for tests, with rules, clocks and records as shogi-server has them.
+"""A server of the CSA protocol for tests, with the rules, clocks and records of shogi-server.
 
-It pairs logins that ask for one game (`NAME-SECONDS-SECONDS`, F behind for Fischer's clock), checks moves by cshogi,
-and ends connections after a game as shogi-server does: at once for the player whose line ended it, for the other one
-at its next line. It can drop a connection in a game, and say anything in place of a line.
+It pairs logins for the same game (`NAME-SECONDS-SECONDS`, followed by F for Fischer's clock), checks moves by cshogi,
+and ends connections after a game as shogi-server does: at once for the player whose line ended the game, for the other
+one at its next line. It can drop a connection during a game and replace lines.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _START += "P7+FU+FU+FU+FU+FU+FU+FU+FU+FU\nP8 * +KA *  *  *  *  * +HI * \nP9+KY+K
 
 
 class Client:
-    """A connection that has logged in or will."""
+    """A connection, before and after its login."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
@@ -44,7 +44,7 @@ class Client:
             self.is_open = False
 
     def read(self) -> None:
-        """Take in what has arrived; empty lines are answered by empty lines."""
+        """Read the lines that have arrived; answer empty lines by empty lines."""
         try:
             part = self.socket.recv(4096)
         except OSError:
@@ -61,7 +61,7 @@ class Client:
                 self.send("")
 
     def close(self) -> None:
-        """End the connection. What the client has sent is read first, or the system would drop our last lines."""
+        """End the connection. Reads everything first; otherwise the system would drop the last lines of the server."""
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_WR)
             self.socket.settimeout(1.0)
@@ -73,11 +73,11 @@ class Client:
 
 @dataclass
 class ServerRecord:
-    """A game as the server saw it."""
+    """The server's record of a game."""
 
     names: tuple[str, str]
     moves: list[str] = field(default_factory=list)
-    """CSA moves."""
+    """Moves in CSA notation."""
     seconds: list[int] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
     ending: str = ""
@@ -88,15 +88,15 @@ class ServerRecord:
 
 @dataclass
 class Rules:
-    """What a test wants of the server."""
+    """Settings of the server."""
 
     passwords: dict[str, str] = field(default_factory=dict)
-    """Accounts that are checked; others are made at their first login."""
+    """Accounts with a password; other accounts are created at their first login."""
     max_moves: int = 256
     drops: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """{number of the game: (moves before, colour whose connection is dropped)}."""
+    """Connections to drop: {number of the game: (number of moves before, colour)}."""
     replace: Callable[[str], str] = lambda line: line
-    """Changes a line of the server to the clients, to test what they do with it."""
+    """Function that replaces lines of the server to the clients."""
 
 
 class CsaServer:
@@ -126,7 +126,7 @@ class CsaServer:
             client.close()
 
     def _accept(self) -> None:
-        """Take connections, logins, and what waiting clients send, until the server ends."""
+        """Accept connections and logins and read lines of waiting clients, until the server ends."""
         while self._is_open:
             with self._lock:
                 idle = [client for client in self.clients if client.is_open and not client.game.startswith("playing")]
@@ -187,7 +187,7 @@ class CsaServer:
             return
 
     def leave(self, pair: list[Client], ender: Client) -> None:
-        """Let the players of a game go."""
+        """Release the players of a game."""
         for client in pair:
             client.game = _FINISHED
         ender.close()
@@ -246,7 +246,7 @@ class Table:
         return True
 
     def read(self, end: float) -> list[tuple[int, str | None]]:
-        """The next lines of the players up to a time; None where a connection has ended."""
+        """Yield the next lines of the players until a time; None if a connection has ended."""
         found: list[tuple[int, str | None]] = []
         for colour, client in enumerate(self.pair):
             found += [(colour, client.lines.pop(0)) for _ in range(len(client.lines))]
@@ -287,7 +287,7 @@ class Table:
                 begun = time.monotonic()
 
     def move(self, turn: int, line: str, seconds: int) -> bool:
-        """Take what the side to move has sent; returns whether the game is over."""
+        """Process a line of the side to move; return whether the game is over."""
         self.ender = self.pair[turn]
         if line == "%TORYO":
             self.finish("toryo", "#RESIGN", 1 - turn, "%TORYO")
@@ -322,7 +322,7 @@ class Table:
         return True
 
     def fourth(self) -> bool:
-        """Whether the position is on the board for the fourth time; cshogi counts the second one, too."""
+        """Return whether this is the fourth occurrence of the position; cshogi also reports the second one."""
         replay = cshogi.Board()
         keys = [replay.zobrist_hash()]
         for move in self.board.history:

@@ -49,7 +49,7 @@ def wait_until(condition: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
-def test_the_command_prints_its_report_and_keeps_the_games(tmp_path, scripted):
+def test_the_command_prints_its_report_and_writes_the_games(tmp_path, scripted):
     with CsaServer() as server:
         process = started(server, tmp_path / "alice", scripted, "--games", "2", "--json")
         opponent(server, tmp_path / "bob", scripted, 2)

@@ -1,4 +1,4 @@
-"""Games of two clients on a server of this machine, by scripted engines."""
+"""Games of two clients with scripted engines on a server on this machine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_games_are_drawn_by_repetition_and_kept(play, tmp_path):
     assert kif_of(tmp_path / "first", 1).headers["持ち時間"] == "10+2F"
 
 
-def test_scores_are_sent_and_kept_in_blacks_view(play, tmp_path):
+def test_scores_are_sent_and_kept_from_blacks_view(play, tmp_path):
     with CsaServer() as server:
         play(server, 1)
     assert server.records[0].comments[:2] == ["'* 12", "'* -12"]
@@ -39,7 +39,7 @@ def test_scores_are_sent_and_kept_in_blacks_view(play, tmp_path):
     assert (game.scores[:3].tolist(), game.scored[:3].tolist()) == ([12, 0, 12], [True, False, True])
 
 
-def test_no_scores_are_sent_if_they_are_secret(play):
+def test_scores_are_not_sent_if_they_are_secret(play):
     with CsaServer() as server:
         play(server, 1, comments=False)
     assert set(server.records[0].comments) == {""}
@@ -60,7 +60,7 @@ def test_the_password_is_in_no_file(play, tmp_path):
 @pytest.mark.parametrize(
     ("behaviour", "ending"), [("resign", "TORYO"), ("illegal", "TORYO"), ("crash", "TORYO")], ids=lambda text: text
 )
-def test_a_game_that_an_engine_gives_up_is_resigned(behaviour, ending, play, tmp_path):
+def test_a_resignation_of_the_engine_is_sent(behaviour, ending, play, tmp_path):
     with CsaServer() as server:
         first, second = play(server, 1, first=behaviour)
     assert (first.losses, second.wins, first.endings) == (1, 1, {ending: 1})
@@ -68,7 +68,7 @@ def test_a_game_that_an_engine_gives_up_is_resigned(behaviour, ending, play, tmp
     assert server.records[0].ending == "toryo"
 
 
-def test_an_engine_that_crashes_once_plays_on(play, capsys):
+def test_an_engine_that_crashes_once_is_started_again(play, capsys):
     with CsaServer() as server:
         first, _ = play(server, 1, first="crash once")
     assert first.endings == {"SENNICHITE": 1}
@@ -87,7 +87,7 @@ def test_an_engine_thinks_on_the_opponents_time(play, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("colour", [0, 1])
-def test_a_lost_connection_is_made_again(colour, play, tmp_path):
+def test_a_lost_connection_is_restored(colour, play, tmp_path):
     with CsaServer(Rules(drops={1: (5, colour)})) as server:
         first, second = play(server, 2)
     reports = [first, second]
@@ -112,14 +112,14 @@ def test_the_same_command_plays_the_remaining_games(play, tmp_path):
     assert (again, len(server.records)) == (first, 3)
 
 
-def test_every_game_has_a_login_of_its_own(play, tmp_path):
+def test_every_game_has_its_own_login(play, tmp_path):
     with CsaServer() as server:
         first, _ = play(server, 3)
     assert (first.games, len(server.logins), first.lost_connections) == (3, 6, 0)
     assert (tmp_path / "first" / "dialogue" / "0003.log").read_text().count("> LOGIN") == 1
 
 
-def test_a_game_at_its_last_move_is_drawn(play, tmp_path):
+def test_a_game_at_the_move_limit_is_drawn(play, tmp_path):
     with CsaServer(Rules(max_moves=6)) as server:
         first, _ = play(server, 1)
     assert (first.draws, first.endings) == (1, {"MAX_MOVES": 1})
@@ -136,7 +136,7 @@ def test_a_slow_engine_loses_on_time(play, tmp_path, monkeypatch):
     assert server.records[0].ending == "time up"
 
 
-def test_the_run_record_names_the_player(play, tmp_path):
+def test_the_record_of_a_run_names_the_player(play, tmp_path):
     with CsaServer() as server:
         play(server, 1)
     record = read_run(tmp_path / "first")

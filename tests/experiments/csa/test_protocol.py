@@ -1,4 +1,4 @@
-"""Lines of the server: game summaries, moves, and everything that a server should not say."""
+"""Lines of the server: game summaries, moves and invalid lines."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_clocks_are_read_in_every_unit(block, black, white):
         ("To_Move:+", "hello", "hello"),
     ],
 )
-def test_a_summary_that_cannot_be_is_refused_by_its_line(old, new, named):
+def test_an_invalid_summary_is_refused_with_its_line(old, new, named):
     with pytest.raises(ServerError) as refused:
         read_summary(changed(old, new))
     assert named in str(refused.value)
@@ -129,12 +129,12 @@ def test_a_move_is_read_with_its_time(line, move):
 
 
 @pytest.mark.parametrize("line", ["+7776FU,T", "+7776FU,T-1", "+7776FU,T999999999", "+77FU,T1", "+7776fu,T1", "+"])
-def test_a_move_that_cannot_be_read_is_an_error(line):
+def test_an_invalid_move_is_an_error(line):
     with pytest.raises(ServerError):
         read_timed_move(line)
 
 
-def test_an_engine_gets_its_time_without_the_increment_to_come():
+def test_an_engine_gets_its_time_without_the_next_increment():
     clock = GameClock((TimeControl(300_000, 0, 10_000),) * 2)
     assert clock.limits(0, 0) == "btime 300000 wtime 300000 binc 10000 winc 10000"
     clock.spend(0, 25_000)
@@ -144,17 +144,17 @@ def test_an_engine_gets_its_time_without_the_increment_to_come():
     assert clock.limits(0, 1000) == "btime 0 wtime 300000 binc 9000 winc 10000"
 
 
-def test_byoyomi_cannot_be_saved():
+def test_unused_byoyomi_is_lost():
     clock = GameClock((TimeControl(5000, 2000), TimeControl(5000, 3000)))
     clock.spend(1, 7000)
     assert clock.limits(1, 500) == "btime 5000 wtime 0 byoyomi 2500"
-    assert clock.limits(1, 60_000) == "btime 5000 wtime 0 byoyomi 1500"  # half at most
+    assert clock.limits(1, 60_000) == "btime 5000 wtime 0 byoyomi 1500"  # at most half
     assert GameClock((TimeControl(),) * 2).limits(0, 1000) == "byoyomi 10000"
 
 
 @contextmanager
 def server_that_says(content: bytes, after: float = 0.0) -> Iterator[int]:
-    """A server that reads one line, writes these bytes and waits."""
+    """Run a server that reads one line, writes these bytes and waits."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -172,14 +172,14 @@ def server_that_says(content: bytes, after: float = 0.0) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("content", [b"x" * (LONGEST_LINE + 10), b"x" * (LONGEST_LINE + 10) + b"\n"])
-def test_a_line_without_end_ends_the_connection(content):
+def test_an_endless_line_ends_the_connection(content):
     with server_that_says(content, 0.5) as port, Connection("127.0.0.1", port, 60, lambda *_: None) as connection:
         connection.send("LOGIN a b")
         with pytest.raises(ConnectionLost, match="bytes"):
             connection.line(10, "answer")
 
 
-def test_lines_are_read_whatever_their_bytes():
+def test_lines_with_any_bytes_are_read():
     heard = []
 
     def diary(mark: str, line: str) -> None:
@@ -217,13 +217,13 @@ def test_a_refused_login_ends_the_run(tmp_path, scripted):
         assert len(server.logins) == 1
 
 
-def test_another_server_is_named_with_its_line(tmp_path, scripted):
+def test_a_server_of_another_protocol_is_reported_with_its_line(tmp_path, scripted):
     server = CsaServer(Rules(replace=lambda line: "SSH-2.0-OpenSSH_9.2"))
     with server, pytest.raises(ValueError, match=r"127\.0\.0\.1:\d+: line 'SSH-2.0-OpenSSH_9.2'"):
         play_on_server(client(server, tmp_path, scripted), "p")
 
 
-def test_a_host_that_does_not_exist_is_an_option(tmp_path, scripted, monkeypatch):
+def test_an_unknown_host_is_an_error_of_the_option(tmp_path, scripted, monkeypatch):
     def unknown(*_, **__):
         raise socket.gaierror(-2, "Name or service not known")
 
@@ -233,7 +233,7 @@ def test_a_host_that_does_not_exist_is_an_option(tmp_path, scripted, monkeypatch
     assert refused.value.fields == ("host",)
 
 
-def test_a_server_that_is_down_is_tried_again(tmp_path, scripted, capsys):
+def test_a_server_that_is_down_is_connected_to_again(tmp_path, scripted, capsys):
     with CsaServer() as server:
         options = client(server, tmp_path, scripted)
     with pytest.raises(ValueError, match=r"refused; ended after 2 failed connections in a row"):
@@ -245,7 +245,7 @@ def test_a_server_that_is_down_is_tried_again(tmp_path, scripted, capsys):
     ("old", "new"),
     [("Total_Time:10", "Total_Time:ten"), ("START:", "START:other"), ("BEGIN Position", "BEGIN Nothing")],
 )
-def test_a_server_without_a_game_that_can_be_played_ends_the_run(old, new, play):
+def test_a_server_without_playable_games_ends_the_run(old, new, play):
     server = CsaServer(Rules(replace=lambda line: line.replace(old, new)))
     with server, pytest.raises(ValueError, match="failed connections in a row") as refused:
         play(server, 1)
@@ -261,7 +261,7 @@ def test_a_server_without_a_game_that_can_be_played_ends_the_run(old, new, play)
         ("-5152OU,T0", "-5152OU,Tnever"),
     ],
 )
-def test_a_game_in_which_the_server_breaks_the_rules_is_left_and_kept(old, new, play, tmp_path, capsys):
+def test_a_game_with_invalid_lines_of_the_server_is_left_and_kept(old, new, play, tmp_path, capsys):
     with CsaServer(Rules(replace=lambda line: line.replace(old, new))) as server:
         reports = play(server, 1)
     assert [(report.unfinished, report.lost_connections) for report in reports].count((1, 1)) >= 1
@@ -285,7 +285,7 @@ def test_a_game_in_which_the_server_breaks_the_rules_is_left_and_kept(old, new, 
         ("game", "a,b"),
     ],
 )
-def test_options_that_cannot_be_used_are_named(field, value, tmp_path):
+def test_errors_name_invalid_options(field, value, tmp_path):
     given = {"name": "a", "output": tmp_path / "run"} | {field: value}
     with pytest.raises(OptionError) as refused:
         ServerPlay(**given).check()
@@ -305,7 +305,7 @@ def test_the_password_comes_from_a_file_or_the_environment(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("content", ["", "two words", "日本", "a\tb"])
-def test_a_password_that_cannot_be_sent_is_refused_without_showing_it(content, tmp_path):
+def test_an_invalid_password_is_refused_without_showing_it(content, tmp_path):
     file = tmp_path / "password"
     file.write_text(content, encoding="utf-8")
     with pytest.raises(OptionError) as refused:

@@ -1,4 +1,4 @@
-"""Twenty games of two networks on a server of this machine, with two lost connections."""
+"""Twenty games of two networks on a server on this machine, with two lost connections."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GAMES = 20
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_twenty_games_are_kept_as_the_server_saw_them(tmp_path: Path) -> None:
+def test_twenty_games_are_kept_as_in_the_records_of_the_server(tmp_path: Path) -> None:
     nets = {"first": "default", "second": "lite-16-4-32"}
 
     def played(name: str) -> ServerReport:
@@ -28,7 +28,7 @@ def test_twenty_games_are_kept_as_the_server_saw_them(tmp_path: Path) -> None:
             port=server.port,
             game="test-60-2F",
             engine="liteshogi",
-            # Two threads, as one would play the same games again.
+            # With one thread all games would be the same.
             option=(f"EvalFile={nets[name]}", "NodesLimit=2000", "Threads=2", "USI_Hash=16", "NetworkDelay2=200"),
             ponder=name == "first",
             games=GAMES,

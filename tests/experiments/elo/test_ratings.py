@@ -1,4 +1,4 @@
-"""Ratings against what others have printed, and what must hold of every league."""
+"""Ratings compared with published ones, and properties of every league."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from experiments.league.ratings_table import meetings_text, standings, table_tex
 
 
 def meeting(first: int, second: int, wins: int, losses: int, draws: int = 0) -> Meeting:
-    """Single games."""
+    """Return a meeting of single games."""
     points = [1.0] * wins + [0.5] * draws + [0.0] * losses
     return Meeting(first, second, tuple((one, 1) for one in points), draws)
 
 
 BASEBALL = {
-    # A. Agresti, "Categorical Data Analysis", the American League East of 1987: wins of each row's team over the next.
+    # A. Agresti, "Categorical Data Analysis", the American League East of 1987: wins of a team over those below.
     "Milwaukee": (7, 9, 7, 7, 9, 11),
     "Detroit": (7, 5, 11, 9, 9),
     "Toronto": (7, 7, 8, 12),
@@ -33,7 +33,7 @@ BASEBALL = {
 }
 
 
-def test_the_ratings_of_a_textbook_are_found():
+def test_the_ratings_of_a_textbook_are_reproduced():
     names = list(BASEBALL)
     meetings = [
         meeting(first, first + 1 + place, wins, 13 - wins)
@@ -44,7 +44,7 @@ def test_the_ratings_of_a_textbook_are_found():
     printed = [1.581, 1.436, 1.294, 1.248, 1.108, 0.684, 0.0]
     assert ratings.elo / ELO - ratings.elo[-1] / ELO == pytest.approx(printed, abs=6e-4)
     assert ratings.bounded
-    # Of independent games the binomial variance is that of the model: the book's standard error of Milwaukee is 0.34.
+    # For independent games the binomial variance equals the model's: the book's standard error of Milwaukee is 0.34.
     variance = ratings.covariance / ELO**2
     assert math.sqrt(variance[0, 0] + variance[6, 6] - 2 * variance[0, 6]) == pytest.approx(0.34, abs=0.03)
 
@@ -58,21 +58,21 @@ def test_two_players_have_the_pentanomial_error():
     squares = sum((one - 2 * share) ** 2 for one, _ in pairs) * len(pairs) / (len(pairs) - 1)
     gap = np.array([1, -1]) @ ratings.covariance @ np.array([1, -1])
     assert math.sqrt(gap) == pytest.approx(ELO * math.sqrt(squares) / (games * share * (1 - share)))
-    # Each rating is against the mean of both, half of the difference.
+    # A rating is relative to the mean of both, so it is half of the difference.
     assert ratings.error(0) == pytest.approx(1.959964 * math.sqrt(gap) / 2)
     assert ratings.superiority(0, 1) + ratings.superiority(1, 0) == pytest.approx(1)
     assert ratings.superiority(0, 1) == pytest.approx(NormalDist().cdf((ratings.elo[0] - ratings.elo[1]) / gap**0.5))
 
 
-def test_few_pairs_have_the_error_of_as_many_games():
+def test_few_pairs_have_the_error_of_independent_games():
     pairs = ((2.0, 2), (1.0, 2), (1.5, 2))
     ratings, share = rate(2, [Meeting(0, 1, pairs, 1)]), 4.5 / 6
     gap = np.array([1, -1]) @ ratings.covariance @ np.array([1, -1])
     assert gap == pytest.approx(ELO**2 / (6 * share * (1 - share)))
 
 
-def test_pairs_that_cancel_have_a_smaller_error_than_games_that_do_not():
-    """Each opening won by whoever was black: nothing of what was met is chance."""
+def test_pairs_that_cancel_have_a_smaller_error_than_single_games():
+    """Black wins every opening, so the results contain no chance."""
     cancelling = rate(2, [Meeting(0, 1, ((1.0, 2),) * 20, 0)])
     alone = rate(2, [meeting(0, 1, 20, 20)])
     assert 0 < cancelling.error(0) < alone.error(0) / 2
@@ -80,13 +80,13 @@ def test_pairs_that_cancel_have_a_smaller_error_than_games_that_do_not():
 
 
 @pytest.mark.parametrize(("points", "pairs"), [(1.0, 4), (1.0, 10), (1.5, 4), (0.5, 10)])
-def test_pairs_that_do_not_differ_have_an_error_as_in_a_match(points, pairs):
+def test_equal_pairs_have_the_error_of_a_match(points, pairs):
     met = ((points, 2),) * pairs
     ratings, match = rate(2, [Meeting(0, 1, met, 0)]), measure_strength(met)
     assert ratings.elo[0] - ratings.elo[1] == pytest.approx(match.elo)
     assert match.low is not None
     assert match.high is not None
-    # Each rating has half of the difference and of its interval, which is even here.
+    # Each rating has half of the difference and of its interval, which is symmetric here.
     assert 2 * ratings.error(0) == pytest.approx((match.high - match.low) / 2, rel=0.12)
     assert ratings.superiority(0, 1) < 0.98
     assert min(rate(3, [Meeting(0, 1, met, 0), Meeting(0, 2, met, 0)]).error(player) for player in range(3)) > 20
@@ -94,7 +94,7 @@ def test_pairs_that_do_not_differ_have_an_error_as_in_a_match(points, pairs):
 
 @pytest.mark.parametrize("draws", [0.1, 0.6])
 @pytest.mark.parametrize("pairs", [4, 10, 40])
-def test_the_errors_hold_the_truth_nineteen_times_in_twenty(pairs, draws):
+def test_the_errors_contain_the_truth_in_95_percent_of_leagues(pairs, draws):
     truth = np.array([60.0, 0.0, -60.0])
     generator = np.random.default_rng(pairs)
     held, tries = 0, 200
@@ -110,7 +110,7 @@ def test_the_errors_hold_the_truth_nineteen_times_in_twenty(pairs, draws):
 
 
 def random_league(seed: int, players: int, pairs: int, deviation: float) -> list[Meeting]:
-    """A round robin without draws between players of normal ratings."""
+    """Return a round robin without draws between players of normally distributed ratings."""
     generator = np.random.default_rng(seed)
     truth = generator.normal(0, deviation, players)
     meetings = []
@@ -133,10 +133,10 @@ def random_league(seed: int, players: int, pairs: int, deviation: float) -> list
         (17, 24, 50, 100),
     ],
 )
-def test_the_errors_of_a_large_league_are_those_of_the_invertible_problem(seed, players, pairs, deviation):
-    """Of ratings that are counted from the last player's: nothing common to all is left in them to be inverted.
+def test_the_errors_of_a_large_league_equal_those_by_matrix_inversion(seed, players, pairs, deviation):
+    """The comparison uses ratings relative to the last player, for which the matrix is invertible.
 
-    In all but the first of these leagues rounding leaves an eigenvalue that is 0 above 1e-15 of the largest one."""
+    In all but the first of these leagues rounding leaves a zero eigenvalue above 1e-15 of the largest one."""
     meetings = random_league(seed, players, pairs, deviation)
     ratings = rate(players, meetings)
     curvature, spread = np.zeros((2, players, players))
@@ -157,15 +157,15 @@ def test_the_errors_of_a_large_league_are_those_of_the_invertible_problem(seed, 
     assert ratings.elo.mean() == pytest.approx(0, abs=1e-6)
 
 
-def test_groups_that_have_not_met_are_each_rated_as_if_alone():
+def test_groups_without_common_games_are_rated_separately():
     group = random_league(2, 8, 30, 150)
     beside = [Meeting(one.first + 8, one.second + 8, one.pairs, one.draws) for one in group]
-    alone, both = rate(8, group), rate(17, [*group, *beside])  # the last player has met nobody
+    alone, both = rate(8, group), rate(17, [*group, *beside])  # the last player has no opponents
     assert alone.bounded
     assert not both.bounded
     assert both.elo[:8] == pytest.approx(both.elo[8:16], abs=1e-6)
     assert both.elo[:8].mean() == pytest.approx(0, abs=1e-6)
-    # One draw more in every meeting changes little.
+    # One additional draw in every meeting changes little.
     assert both.elo[:8] == pytest.approx(alone.elo, abs=20)
     assert [both.error(player) for player in range(8)] == pytest.approx([alone.error(p) for p in range(8)], rel=0.1)
     assert (both.elo[16], both.error(16)) == pytest.approx((0, 0), abs=1e-6)
@@ -176,7 +176,7 @@ COUNTS = st.tuples(*[st.integers(0, 12)] * 3)
 
 @settings(max_examples=60)
 @given(st.integers(2, 5).flatmap(lambda n: st.tuples(st.just(n), st.lists(COUNTS, min_size=10, max_size=10))))
-def test_at_the_likeliest_ratings_everyone_has_the_points_that_are_expected(league):
+def test_ratings_reproduce_the_points_of_every_player(league):
     players, counts = league
     pairings = [(first, second) for first in range(players) for second in range(first + 1, players)]
     meetings = [meeting(*pairing, *one) for pairing, one in zip(pairings, counts, strict=False)]
@@ -194,7 +194,7 @@ def test_at_the_likeliest_ratings_everyone_has_the_points_that_are_expected(leag
     assert surplus == pytest.approx(np.zeros(players), abs=1e-6)
 
 
-def test_who_wins_every_game_is_told_to_be_without_bound():
+def test_a_player_with_only_wins_is_reported_as_unbounded():
     meetings = [meeting(0, 1, 10, 0), meeting(0, 2, 10, 0), meeting(1, 2, 5, 5)]
     report = standings(["a", "b", "c"], meetings)
     assert report.players[0].name == "a"
@@ -202,9 +202,9 @@ def test_who_wins_every_game_is_told_to_be_without_bound():
     assert standings(["b", "c"], [meeting(0, 1, 5, 5)]).remarks == ()
     for players, meetings, bounded in (
         (2, [meeting(0, 1, 0, 5)], False),
-        # Each has points of the next alone, and of all others by way of it.
+        # Each beats only the next, and all others indirectly.
         (6, [meeting(one, (one + 1) % 6, 5, 0) for one in range(6)], True),
-        # Whole steps of Newton's go ever further here.
+        # Full Newton steps diverge here.
         (5, [meeting(1, 2, 0, 2), meeting(1, 3, 0, 325), meeting(2, 4, 0, 3000), meeting(3, 4, 2343, 0)], False),
     ):
         ratings = rate(players, meetings)
@@ -212,7 +212,7 @@ def test_who_wins_every_game_is_told_to_be_without_bound():
         assert np.abs(ratings.elo).max() < 2000
 
 
-def test_the_table_is_the_one_that_the_field_prints():
+def test_the_table_has_the_columns_of_ordo():
     meetings = [
         Meeting(0, 1, ((2.0, 2), (1.5, 2), (0.0, 2), (1.0, 2)), 1),
         Meeting(0, 2, ((2.0, 2), (1.0, 2), (1.5, 2), (2.0, 2)), 3),
@@ -236,4 +236,10 @@ def test_the_table_is_the_one_that_the_field_prints():
     met = meetings_text(report.meetings).splitlines()
     assert len(met) == 3
     assert " ".join(met[1].split()) == "weak - weakest : 5 - 3 - 0 81 % pairs 0, 0, 1, 1, 2"
-    assert Meeting(0, 1, ((1.0, 2), (1.0, 1), (0.0, 1)), 0).pentanomial() == [0, 0, 1, 0, 0]  # two lack their twins
+    assert Meeting(0, 1, ((1.0, 2), (1.0, 1), (0.0, 1)), 0).pentanomial() == [
+        0,
+        0,
+        1,
+        0,
+        0,
+    ]  # two games have no partner

@@ -1,4 +1,4 @@
-"""The sequential test against what Fishtest and fastchess have published, and against simulated matches."""
+"""The sequential test compared with published figures of Fishtest and fastchess, and with simulated matches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from experiments.elo.sprt import POINTS, Sprt
 from search.system.options import OptionError
 
 PUBLISHED = [
-    # Pairs with 0, 0.5, 1, 1.5 and 2 points, the two Elo, and the log-likelihood ratio, as others have counted it.
+    # Pairs with 0, 0.5, 1, 1.5 and 2 points, the two Elo, and the log-likelihood ratio that others have published.
     ((59, 754, 2467, 865, 75), -0.5, 1.5, 2.95),  # Fishtest, in pull request 2951 of Stockfish
     ((33, 1185, 8378, 1302, 50), 0.25, 1.75, 2.95),
     ((17, 253, 1042, 337, 39), -0.5, 1.5, 2.96),  # 2971
@@ -26,11 +26,11 @@ PUBLISHED = [
 
 
 @pytest.mark.parametrize(("counts", "elo0", "elo1", "ratio"), PUBLISHED)
-def test_published_ratios_are_found_again(counts, elo0, elo1, ratio):
+def test_published_ratios_are_reproduced(counts, elo0, elo1, ratio):
     assert Sprt(elo0, elo1).ratio(counts) == pytest.approx(ratio, abs=0.0051)
 
 
-def test_bounds_are_walds():
+def test_bounds_are_those_of_wald():
     test = Sprt(0, 5)
     assert (test.lower, test.upper) == pytest.approx((-2.944, 2.944), abs=0.001)
     assert Sprt(0, 5, 0.01, 0.2).lower == pytest.approx(math.log(0.2 / 0.99))
@@ -46,7 +46,7 @@ def test_bounds_are_walds():
 
 
 def distribution(elo: float) -> np.ndarray:
-    """Shares of the five results with the mean of an Elo difference: those of even players, tilted."""
+    """Return the shares of the five results for an Elo difference, by tilting those of equal players."""
     shares, mean = np.array([0.12, 0.2, 0.36, 0.2, 0.12]), 1 / (1 + 10 ** (-elo / 400))
     low, high = -20.0, 20.0
     while high - low > 1e-12:
@@ -58,7 +58,7 @@ def distribution(elo: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("truth", "wrong", "risk"), [(0, "elo1", 0.1), (80, "elo0", 0.05)])
-def test_errors_are_as_rare_as_was_asked(truth, wrong, risk):
+def test_error_rates_are_within_the_requested_ones(truth, wrong, risk):
     test, runs = Sprt(0, 80, alpha=0.1, beta=0.05), 200
     random, shares = np.random.default_rng(truth + 1), distribution(truth)
     assert shares @ np.array(POINTS) == pytest.approx(1 / (1 + 10 ** (-truth / 400)))
@@ -76,18 +76,18 @@ def test_errors_are_as_rare_as_was_asked(truth, wrong, risk):
 
 
 @given(st.lists(st.integers(0, 300), min_size=5, max_size=5), st.floats(-50, 50), st.floats(0.5, 60))
-def test_the_other_side_sees_the_opposite(counts, elo0, gap):
+def test_swapping_the_players_reverses_the_verdict(counts, elo0, gap):
     mine, theirs = Sprt(elo0, elo0 + gap), Sprt(-elo0 - gap, -elo0)
     assert mine.ratio(counts) == pytest.approx(-theirs.ratio(counts[::-1]), abs=1e-6)
 
 
 @given(st.lists(st.integers(0, 300), min_size=5, max_size=5), st.integers(0, 3))
-def test_a_better_pair_never_speaks_for_the_lower_elo(counts, place):
+def test_a_better_pair_never_favours_the_lower_elo(counts, place):
     worse, better = list(counts), list(counts)
     worse[place] += 1
     better[place + 1] += 1
     test = Sprt(0, 30)
-    # What no pair has had counts as a thousandth of one, which can weigh a little.
+    # A result without a pair counts as a thousandth of a pair, which has a small effect.
     assert test.ratio(better) > test.ratio(worse) - 0.05
 
 
@@ -109,7 +109,7 @@ def test_few_or_equal_results_decide_nothing():
         ((0, 5, 0.05, 0.5), ("alpha", "beta")),
     ],
 )
-def test_numbers_that_make_no_test_are_refused(numbers, fields):
+def test_invalid_tests_are_refused(numbers, fields):
     with pytest.raises(OptionError) as refused:
         Sprt(*numbers)
     assert refused.value.fields == fields

@@ -1,4 +1,4 @@
-"""Elo and its interval against what Fishtest and fastchess have published, and against simulated matches."""
+"""Elo and its interval compared with published figures of Fishtest and fastchess, and with simulated matches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def words_of(pairs):
 
 
 PUBLISHED = [
-    # Pairs with 0, 0.5, 1, 1.5 and 2 points, Elo, and half the interval, as others have counted them.
+    # Pairs with 0, 0.5, 1, 1.5 and 2 points, Elo, and half the interval that others have published.
     ((39, 5335, 18992, 5622, 12), 1.35, 1.2),  # Fishtest, in pull request 4160 of Stockfish
     ((307, 619, 1202, 725, 353), 10.73, 6.70),  # the others: fastchess
     ((84, 124, 343, 125, 164), 33.40, 14.24),
@@ -29,22 +29,22 @@ PUBLISHED = [
 
 
 def pairs_of(counts):
-    """(points, games) of every pair, from how many had 0, 0.5, 1, 1.5 and 2 points."""
+    """Return (points, games) of every pair, from the numbers of pairs with 0, 0.5, 1, 1.5 and 2 points."""
     return [(half_points / 2, 2) for half_points, count in enumerate(counts) for _ in range(count)]
 
 
 @pytest.mark.parametrize(("counts", "elo", "error"), PUBLISHED)
-def test_published_figures_are_found_again(counts, elo, error):
+def test_published_figures_are_reproduced(counts, elo, error):
     strength = measure_strength(pairs_of(counts))
     assert strength.elo == pytest.approx(elo, abs=0.01)
-    # Theirs are the normal distribution's; Student's is wider for the few pairs of the last ones.
+    # The published intervals use the normal distribution; Student's is wider for the few pairs of the last ones.
     freedom = sum(counts) - 1
     assert (strength.high - strength.low) / 2 == pytest.approx(error * (1 + 1.8 / freedom), rel=0.005, abs=0.05)
 
 
 @pytest.mark.parametrize("shares", [(10, 15, 30, 25, 20), (2, 5, 86, 5, 2), (0, 1, 10, 20, 69), (30, 5, 30, 5, 30)])
 @pytest.mark.parametrize("pairs", [4, 10, 30, 200])
-def test_the_interval_holds_the_truth_nineteen_times_in_twenty(shares, pairs):
+def test_the_interval_contains_the_truth_in_95_percent_of_matches(shares, pairs):
     truth = elo_of(sum(half_points * share for half_points, share in enumerate(shares)) / 400)
     held = 0
     for counts in np.random.default_rng(pairs).multinomial(pairs, np.array(shares) / 100, 600):
@@ -55,31 +55,31 @@ def test_the_interval_holds_the_truth_nineteen_times_in_twenty(shares, pairs):
 
 
 @pytest.mark.parametrize(("freedom", "t"), [(1, 12.7062), (2, 4.30265), (3, 3.18245), (9, 2.26216), (60, 2.0003)])
-def test_students_t_is_that_of_the_tables(freedom, t):
+def test_students_t_equals_published_tables(freedom, t):
     assert student(freedom) == pytest.approx(t, rel=1e-5 if freedom < 3 else 0.01)
 
 
-def test_of_ten_pairs_the_interval_is_students_of_nine_degrees():
+def test_the_interval_of_ten_pairs_has_nine_degrees_of_freedom():
     strength = measure_strength([(0.0, 2), (2.0, 2)] * 4 + [(1.0, 2)] * 2)
     half = 2.26216 * math.sqrt(8 * 0.25 / 9 / 10)
     assert (strength.low, strength.high) == pytest.approx((elo_of(0.5 - half), elo_of(0.5 + half)), rel=1e-3)
 
 
-def test_few_or_equal_results_make_no_narrow_interval():
+def test_few_or_equal_results_have_a_wide_interval():
     assert words_of([(1.0, 2)]) == "too few games for an Elo"
     assert words_of([(1.5, 2), (1.0, 2), (1.0, 2)]) == "too few games for an Elo"
     assert words_of([]) == "too few games for an Elo"
     assert measure_strength([(1.5, 2)]) == Strength(elo_of(0.75), None, None)
     drawn = measure_strength([(1.0, 2)] * 10)
     assert drawn.elo == 0
-    # With 26 % of all pairs won twice, one in twenty matches of ten pairs would see none of them.
+    # If 26 % of all pairs are won twice, one in twenty matches of ten pairs has none of them.
     assert drawn.high == pytest.approx(elo_of(0.5 + 0.26 / 2), abs=1)
     assert words_of([(2.0, 2)] * 10) == "Elo above +183"
     assert words_of([(0.0, 2)] * 10) == "Elo below -183"
     assert words_of([(2.0, 2)] * 9 + [(1.5, 2)]) == "Elo +636 (above +166)"
 
 
-def test_an_interval_with_unlike_halves_is_told_by_its_ends():
+def test_an_asymmetric_interval_is_shown_by_its_ends():
     assert in_words(12.0, -18.0, 42.0) == "Elo +12 +- 30"
     assert in_words(100.0, 50.0, 159.0) == "Elo +100 +- 54"
     assert in_words(100.0, 50.0, 161.0) == "Elo +100 (+50 to +161)"
@@ -88,7 +88,7 @@ def test_an_interval_with_unlike_halves_is_told_by_its_ends():
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from((1, 2))), max_size=60))
-def test_the_other_side_sees_the_same_difference(results):
+def test_swapping_the_players_reverses_elo_and_interval(results):
     pairs = [(min(half_points, 2 * games) / 2, games) for half_points, games in results]
     mine, theirs = measure_strength(pairs), measure_strength([(games - points, games) for points, games in pairs])
 
@@ -106,7 +106,7 @@ def test_elo_of_known_scores():
     assert elo_of(1.0) is None
 
 
-def test_alike_games_of_pairs_widen_and_opposite_ones_narrow_the_interval():
+def test_equal_results_in_a_pair_widen_and_opposite_ones_narrow_the_interval():
     alike = measure_strength([(2.0, 2), (0.0, 2)] * 50)
     opposite = measure_strength([(1.0, 2)] * 99 + [(1.5, 2)])
     single = measure_strength([(1.0, 1), (0.0, 1)] * 100)

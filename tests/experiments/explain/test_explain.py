@@ -1,4 +1,4 @@
-"""`liteshogi explain`: figures, units, pictures, and what cannot be explained."""
+"""`liteshogi explain`: figures, units, pictures and errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MIDDLE = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3N
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Untrained networks of three kinds, with statistics of batches that are not those of a fresh one."""
+    """Untrained networks of three kinds, with batch statistics that differ from the initial ones."""
     place = tmp_path_factory.mktemp("trained")
     torch.manual_seed(5)
     for name, config in (
@@ -44,7 +44,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_the_figures_hang_together() -> None:
+def test_the_figures_are_consistent() -> None:
     from search.rules.play import set_game
     from search.rules.sfen import get_sfen, position_from_sfen
 
@@ -53,7 +53,7 @@ def test_the_figures_hang_together() -> None:
     assert found.side_to_move == "white"
     assert (found.score_cp, found.win_rate) == (value.score_cp, pytest.approx(value.win_rate))
     assert found.black_score_cp == -value.score_cp
-    assert len(found.pieces) == 38  # one of each hand's bishop, no king
+    assert len(found.pieces) == 38  # counts one bishop in each hand and no kings
     assert {piece.square for piece in found.pieces if piece.held} == {None}
     for piece in found.pieces:
         assert piece.contribution_cp == -piece.black_contribution_cp
@@ -66,7 +66,7 @@ def test_the_figures_hang_together() -> None:
         assert row.win_rate == pytest.approx(1 - after.win_rate)
 
 
-def test_what_is_worth_for_one_side_is_so_for_the_other() -> None:
+def test_contributions_are_the_same_on_the_turned_board() -> None:
     mine, turned = explain("default", MIDDLE), explain("default", _turn(MIDDLE))
     worth = {(piece.square, piece.piece): piece.contribution_cp for piece in mine.pieces if piece.square}
     for piece in turned.pieces:
@@ -84,7 +84,9 @@ def _turn(sfen: str) -> str:
 
 @pytest.mark.parametrize("name", ["lite", "untied"])
 @pytest.mark.parametrize("sfen", [MIDDLE, _turn(MIDDLE)])
-def test_a_silent_line_is_one_whose_weights_are_zero(name: str, sfen: str, trained: Path, tmp_path: Path) -> None:
+def test_the_contribution_of_a_line_equals_removing_its_weights(
+    name: str, sfen: str, trained: Path, tmp_path: Path
+) -> None:
     from lite.training.checkpoint import load_model
 
     net = str(trained / f"{name}.safetensors")
@@ -114,8 +116,8 @@ def _units(net: str, sfen: str) -> LineUnits:
     return units
 
 
-def test_a_unit_sees_its_own_line_alone(trained: Path) -> None:
-    """A pawn on 5c changes units of file 5 and rank c alone."""
+def test_a_unit_depends_only_on_its_line(trained: Path) -> None:
+    """A pawn on 5c changes only the units of file 5 and rank c."""
     net = str(trained / "lite.safetensors")
     before = _units(net, "3k5/9/9/9/9/9/9/4R4/K8 b - 1")
     after = _units(net, "3k5/9/4p4/9/9/9/9/4R4/K8 b - 1")
@@ -131,13 +133,13 @@ def test_a_unit_sees_its_own_line_alone(trained: Path) -> None:
 @pytest.mark.parametrize(
     ("net", "reason"), [("scrambled", "no units"), ("dense", "no units"), ("default", "name its training run")]
 )
-def test_a_network_without_units_says_so(net: str, reason: str, trained: Path) -> None:
+def test_a_network_without_units_gives_the_reason(net: str, reason: str, trained: Path) -> None:
     found = printed(explain(net if net == "default" else str(trained / f"{net}.safetensors"), MIDDLE))
     assert found.units is None
     assert reason in (found.units_left_out or "")
 
 
-def test_two_networks_disagree_most_at_the_top() -> None:
+def test_differences_of_two_networks_are_sorted_by_size() -> None:
     one, other = explain("default", MIDDLE), explain("lite-16-4-32", MIDDLE)
     rows = compare(one, other)
     sizes = [abs(row.difference_cp) for row in rows]
@@ -150,7 +152,7 @@ def test_two_networks_disagree_most_at_the_top() -> None:
 
 
 def _squares(path: Path) -> Iterator[tuple[str, tuple[int, int, int]]]:
-    """Name and RGB of every coloured cell of a picture."""
+    """Yield the name and RGB of every coloured cell of a picture."""
     for group in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}g"):
         name = group.get("id", "")
         if re.search(r"(square|hand)_", name):
@@ -174,7 +176,7 @@ def test_the_picture_has_the_sides_colours(tmp_path: Path) -> None:
     rook, enemy = colours["square_2h"], colours["square_8b"]
     assert rook[2] - rook[0] > 60
     assert enemy[0] - enemy[2] > 60
-    assert len({colours[f"square_{square}"] for square in ("5e", "9d")}) == 1  # nothing stands there
+    assert len({colours[f"square_{square}"] for square in ("5e", "9d")}) == 1  # empty squares
     content = path.read_bytes()
     draw_contributions([found], path)
     assert path.read_bytes() == content
@@ -216,7 +218,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("startpos", "--net", "default", "--compare", "default", "lite-16-4-32"), "--net and --compare"),
     ],
 )
-def test_what_cannot_be_explained_is_said_in_a_line(
+def test_invalid_arguments_are_reported_in_one_line(
     arguments: tuple[str, ...], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _answers(*arguments) == 1

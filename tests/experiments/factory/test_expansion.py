@@ -1,4 +1,4 @@
-"""Expand and relabel: what lands is what was asked for, whoever does the work, and the command goes on where it was."""
+"""Expand and relabel: the requested records are made with any number of workers, and runs are resumed."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def stub(tmp_path) -> Path:
-    """An engine: with Style=silent it tells no score of some positions, with Style=none no move of any."""
+    """An engine that gives no score for five positions with Style=silent, and no moves with Style=none."""
     program = tmp_path / "stub"
     program.write_text(f"#!{sys.executable}\n{STUB}")
     program.chmod(0o755)
@@ -86,7 +86,7 @@ def stub(tmp_path) -> Path:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory) -> Path:
-    """Some hundred recorded positions."""
+    """A file of a few hundred recorded positions."""
     file = RecordFile(SAMPLE, block_positions=400)
     found = file.read_block(file.blocks[0], Refusals())
     path = tmp_path_factory.mktemp("records") / "some.hcpe"
@@ -98,7 +98,7 @@ def records_in(folder: Path) -> np.ndarray:
     return np.concatenate([np.fromfile(path, hcpe_dtype) for path in sorted(folder.glob("*.hcpe"))])
 
 
-def test_every_kind_is_made_labelled_and_described(source, tmp_path):
+def test_every_kind_of_position_is_made_labelled_and_described(source, tmp_path):
     report = expand(Expansion((source,), tmp_path / "one", mixture=MIXTURE, workforce=Workforce(1)))
     records = records_in(tmp_path / "one")
     count = len(np.fromfile(source, hcpe_dtype))
@@ -113,16 +113,16 @@ def test_every_kind_is_made_labelled_and_described(source, tmp_path):
     played = np.isin(code_hashes(records["hcp"]), code_hashes(np.fromfile(source, hcpe_dtype)["hcp"]))
     assert (records["padding"][~played] == NO_RESULT).all()
     assert (records["result"][~played] == 0).all()
-    told = describe((tmp_path / "one",))
-    assert told.positions == len(records)
-    assert told.results["no game behind it"] == int((records["padding"] == NO_RESULT).sum())
+    described = describe((tmp_path / "one",))
+    assert described.positions == len(records)
+    assert described.results["no game behind it"] == int((records["padding"] == NO_RESULT).sum())
     file = RecordFile(next((tmp_path / "one").glob("*.hcpe")))
     kind = file.read_block(file.blocks[0], Refusals())["kind_of_result"]
     assert ((kind == NO_GAME) == (records["padding"][: len(kind)] == NO_RESULT)).all()
 
 
-def test_each_kind_is_made_as_it_is_told(source, monkeypatch):
-    """By walks, searches and labels that tell what they were asked, and lead to where they began."""
+def test_each_kind_of_position_is_made_by_its_options(source, monkeypatch):
+    """Replace walks, searches and labels by functions that record their arguments and return the same positions."""
     asked: list[tuple[object, ...]] = []
 
     def walked(codes, least, most, seed):
@@ -164,10 +164,10 @@ def test_each_kind_is_made_as_it_is_told(source, monkeypatch):
     for codes, _, places in made.values():
         assert (sources["hcp"][places] == codes).all()
         assert 0 < len(codes) < 64
-    told = [one[:3] if one[0] == "walk" else one for one in asked]
-    (tree,) = (one for one in told if one[0] == "tree")
-    assert 0 < int(tree[1]) < 16  # 64 of 16 each
-    assert told == [
+    calls = [one[:3] if one[0] == "walk" else one for one in asked]
+    (tree,) = (one for one in calls if one[0] == "tree")
+    assert 0 < int(tree[1]) < 16  # 16 samples each of 64 positions at most
+    assert calls == [
         ("walk", 1, 3),
         ("tree", tree[1], 300, 16),
         ("leaf", SEARCH, 60),
@@ -187,7 +187,7 @@ def test_each_kind_is_made_as_it_is_told(source, monkeypatch):
     for other, job in ((replace(task, seed=2), 0), (task, 1), (task, 0)):
         asked.clear()
         again = np.frombuffer(worker_of(other).run(ExpandJob(job, 1, sources)).content, hcpe_dtype)
-        assert (again["padding"] == NO_RESULT).all()  # what was recorded is made once
+        assert (again["padding"] == NO_RESULT).all()  # recorded positions are made only once
         seeds += [one[3] for one in asked if one[0] == "walk"]
     assert len(set(seeds)) == 8
     mixed = replace(task, mixture=Mixture(1.0, 0.0), result_share=0.3, cp_per_logit=100.0)
@@ -200,7 +200,7 @@ def test_each_kind_is_made_as_it_is_told(source, monkeypatch):
     assert {*in_order} == {code.tobytes() for code in shuffled["hcp"]}
 
 
-def test_what_was_met_before_is_left_out_and_counted(source, tmp_path):
+def test_positions_met_before_are_left_out_and_counted(source, tmp_path):
     records = np.fromfile(source, hcpe_dtype)
     records = records[np.unique(code_hashes(records["hcp"]), return_index=True)[1]]
     unmet = UnmetPositions(tmp_path, Seen(1))
@@ -210,13 +210,13 @@ def test_what_was_met_before_is_left_out_and_counted(source, tmp_path):
         assert found.content == part[met:].tobytes()
 
 
-def test_a_result_is_the_movers():
+def test_results_are_from_the_view_of_the_mover():
     sources = np.zeros(6, hcpe_dtype)
     sources["result"], sources["hcp"][:, 0] = [0, 1, 2] * 2, [0, 0, 0, 1, 1, 1]
     assert _movers_result(sources).tolist() == [0.5, 1, 0, 0.5, 0, 1]
 
 
-def test_what_decides_what_is_made_reaches_it(source, tmp_path, monkeypatch):
+def test_all_options_reach_the_task_and_its_description(source, tmp_path, monkeypatch):
     made: list[tuple[object, ...]] = []
     empty = Production(tmp_path, {}, "")
     monkeypatch.setattr("experiments.factory.expansion.produce", lambda *given, **_: made.append(given) or empty)
@@ -238,7 +238,7 @@ def test_what_decides_what_is_made_reaches_it(source, tmp_path, monkeypatch):
     assert asked == EngineLabels("e", ("A=b",), 2, 3)
 
 
-def test_no_position_in_check_is_made_whoever_labels(source, tmp_path):
+def test_positions_in_check_are_left_out_by_every_labeller(source, tmp_path):
     labels, played = Labelling("search", nodes=1), Mixture(played=1.0, random=0.0)
     report = expand(Expansion((source,), tmp_path, labels, mixture=played, workforce=Workforce(1)))
     made = {code.tobytes() for code in records_in(tmp_path)["hcp"]}
@@ -247,7 +247,7 @@ def test_no_position_in_check_is_made_whoever_labels(source, tmp_path):
     assert report.count("made played") == len(made) < len({code.tobytes() for code in before})
 
 
-def test_it_matters_not_who_works_nor_when(source, tmp_path):
+def test_workers_and_interruptions_do_not_change_the_positions(source, tmp_path):
     labels = Labelling("search", nodes=50)
 
     def made(name: str, workers: int, positions: int | None) -> None:
@@ -264,7 +264,7 @@ def test_it_matters_not_who_works_nor_when(source, tmp_path):
     first = np.sort(code_hashes(records_in(tmp_path / "one")["hcp"]))
     for other in ("two", "cut"):
         again = records_in(tmp_path / other)
-        # Jobs come back in any order, and where the goal is reached the last ones differ.
+        # Jobs finish in any order, so the last ones before the goal differ.
         common = np.isin(np.sort(code_hashes(again["hcp"])), first).mean()
         assert common > 0.75, other
         assert len(np.unique(code_hashes(again["hcp"]))) == len(again)
@@ -272,14 +272,14 @@ def test_it_matters_not_who_works_nor_when(source, tmp_path):
         expand(Expansion((source,), tmp_path / "one", Labelling("static"), mixture=MIXTURE, positions=6000))
 
 
-def test_where_nothing_varies_the_data_are_gone_through_once(source, tmp_path):
+def test_without_random_parts_the_data_are_read_once(source, tmp_path):
     only = Mixture(played=1.0, random=0.0, leaf=0.2, leaf_nodes=30)
     report = expand(Expansion((source,), tmp_path, mixture=only, positions=10**9, workforce=Workforce(1)))
     assert report.ended == "jobs"
     assert report.count("sources") == len(np.fromfile(source, hcpe_dtype))
 
 
-def test_relabelling_keeps_what_was_recorded(source, tmp_path):
+def test_relabelling_keeps_positions_results_and_moves(source, tmp_path):
     before = np.fromfile(source, hcpe_dtype)
     relabel(Relabelling((source,), tmp_path / "searched", Labelling("search", nodes=40), workforce=Workforce(2)))
     after = records_in(tmp_path / "searched")
@@ -295,7 +295,7 @@ def test_relabelling_keeps_what_was_recorded(source, tmp_path):
     assert after["move"].tolist() == before["move"][~checks].tolist()
 
 
-def test_what_cannot_be_read_is_told_once(source, tmp_path, capsys):
+def test_unreadable_records_are_reported_once(source, tmp_path, capsys):
     damaged = np.fromfile(source, hcpe_dtype)[:300]
     damaged["hcp"][[7, 250]] = 255
     path = tmp_path / "damaged.hcpe"
@@ -321,7 +321,7 @@ def cshogi_board(code: np.ndarray) -> cshogi.Board:
     return board
 
 
-def test_what_has_no_game_behind_it_gets_none(source, tmp_path):
+def test_positions_without_a_game_get_no_result(source, tmp_path):
     made = np.fromfile(source, hcpe_dtype)[:60]
     made["padding"][::2], made["result"][::2] = NO_RESULT, 0
     path = tmp_path / "made.hcpe"
@@ -343,7 +343,7 @@ def test_an_engine_labels_through_pipes(source, stub, tmp_path, capsys):
     assert report.count("unlabelled") == 0
     records = records_in(tmp_path / "out")
     assert set(records["score"].tolist()) == {77}
-    for record in records[::10]:  # 7g7f is no move of most of them
+    for record in records[::10]:  # 7g7f is illegal in most of them
         board = cshogi_board(record["hcp"])
         assert board.is_legal(board.move_from_move16(int(record["move"])))
     assert "gave no score" not in capsys.readouterr().err
@@ -357,7 +357,7 @@ def test_an_engine_labels_through_pipes(source, stub, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(("positions", "hinted"), [(40, True), (60, False)])
-def test_an_engine_that_tells_no_score_of_many_positions_is_told_of(positions, hinted, source, stub, tmp_path, capsys):
+def test_many_missing_scores_of_an_engine_are_reported(positions, hinted, source, stub, tmp_path, capsys):
     data = tmp_path / "some.hcpe"
     np.fromfile(source, hcpe_dtype)[:positions].tofile(data)
     labels = Labelling("engine", nodes=9, engine=str(stub), engine_option=("Style=silent",))
@@ -368,8 +368,8 @@ def test_an_engine_that_tells_no_score_of_many_positions_is_told_of(positions, h
     assert (words in said and "without engine_option PvInterval=0" in said) == hinted
 
 
-def test_another_engine_at_the_same_path_does_not_go_on(source, stub, tmp_path):
-    """Its network lies in a folder that an option names."""
+def test_another_engine_at_the_same_path_cannot_resume(source, stub, tmp_path):
+    """The engine's network is in a folder that an option names."""
     net = tmp_path / "eval" / "nn.bin"
     net.parent.mkdir()
     net.write_bytes(b"network")
@@ -403,7 +403,7 @@ def test_another_engine_at_the_same_path_does_not_go_on(source, stub, tmp_path):
         *[(Labelling(cp_per_logit=scale), f"`cp_per_logit` {scale}") for scale in (0.0, -1.0, math.inf, math.nan)],
     ],
 )
-def test_labels_that_make_no_sense_are_refused(options, words, source, tmp_path):
+def test_invalid_labels_are_refused(options, words, source, tmp_path):
     with pytest.raises(ValueError, match=words):
         relabel(Relabelling((source,), tmp_path, options))
 
@@ -422,6 +422,6 @@ def test_labels_that_make_no_sense_are_refused(options, words, source, tmp_path)
         (Mixture(leaf_nodes=5), "`leaf_nodes` 5: has no effect without `leaf`"),
     ],
 )
-def test_mixtures_that_make_no_sense_are_refused(mixture, words, source, tmp_path):
+def test_invalid_mixtures_are_refused(mixture, words, source, tmp_path):
     with pytest.raises(ValueError, match=words):
         expand(Expansion((source,), tmp_path, mixture=mixture))

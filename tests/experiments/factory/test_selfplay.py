@@ -1,4 +1,4 @@
-"""Self-play: games that cshogi replays, varied, each position to be learnt from once, and no job twice."""
+"""Self-play: varied games that cshogi replays, each position once among the records, and each job once."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ QUICK = {"nodes": 40, "ending": Ending(max_moves=60), "variety": Variety(soft_pl
 
 
 def games_of(folder: Path) -> list[bytes]:
-    """Each game's bytes without its candidates: first position, result, moves and scores."""
+    """Return each game's bytes without its candidates: first position, result, moves and scores."""
     return [game for path in sorted(folder.glob("*.hcpe3")) for game in games_of_bytes(path.read_bytes())]
 
 
 def games_of_bytes(raw: bytes) -> list[bytes]:
-    """The same of a file's content; every move is legal in cshogi's eyes."""
+    """Return each game's bytes from a file's content; check by cshogi that every move is legal."""
     games, at = [], 0
     while at < len(raw):
         head = np.frombuffer(raw, game_dtype, 1, at)[0]
@@ -53,7 +53,7 @@ def games_of_bytes(raw: bytes) -> list[bytes]:
     return games
 
 
-def test_games_are_made_once_and_go_on(tmp_path):
+def test_an_extended_run_keeps_its_games_and_adds_others(tmp_path):
     folder = tmp_path / "games"
     options = {**QUICK, "hash_mb": 1}
     first = self_play(SelfPlay("default", folder, 1500, workforce=Workforce(2), **options))
@@ -67,11 +67,11 @@ def test_games_are_made_once_and_go_on(tmp_path):
     assert more.count("positions") + more.count("met before") >= sum((len(game) - 33) // 4 for game in after)
     hashes = np.concatenate([position_hashes(chunk.positions) for chunk in ChunkReader(data_files((folder,)))])
     assert len(hashes) == more.count("positions")
-    # Two that share a slot of the table forget each other.
+    # Two positions in one slot of the table replace each other.
     assert len(hashes) - len(np.unique(hashes)) < len(hashes) / 2000
 
 
-def test_another_seed_draws_other_moves():
+def test_another_seed_plays_other_moves():
     player, variety = (
         Player(load_network("default"), 40, hash_mb=1),
         Variety(12, soft_margin=200, soft_temperature=100.0),
@@ -80,7 +80,7 @@ def test_another_seed_draws_other_moves():
     assert len({dataclasses.replace(task, seed=seed).open().run(0).content for seed in (1, 2, 3)}) > 1
 
 
-def test_what_decides_the_games_reaches_them_and_their_description(tmp_path, monkeypatch):
+def test_all_options_reach_the_games_and_their_description(tmp_path, monkeypatch):
     made: list[tuple[object, ...]] = []
     monkeypatch.setattr("experiments.factory.selfplay.produce", lambda *given: made.append(given) or {})
     openings = tmp_path / "openings.sfen"
@@ -96,7 +96,7 @@ def test_what_decides_the_games_reaches_them_and_their_description(tmp_path, mon
     assert (task.player.nodes, task.player.depth, task.player.hash_mb) == (0, 3, 2)
     assert task.openings == Openings(("startpos moves 7g7f", "startpos"), 1, 2)
     assert (task.ending, task.variety, task.played_out) == (options.ending, options.variety, 0.5)
-    assert (task.games, task.seed) == (1, 5)  # a job of a game takes about as long as may be
+    assert (task.games, task.seed) == (1, 5)  # a game by depth takes about as long as a job may take
     games = [SelfPlay(nodes=nodes).games_a_job() for nodes in (1, 1000, 10**6)]
     assert games == [200, 25, 1]
     assert plan.options["openings"] == hashlib.sha256("\n".join(task.openings.lines).encode()).hexdigest()
@@ -104,7 +104,7 @@ def test_what_decides_the_games_reaches_them_and_their_description(tmp_path, mon
     assert not {"output", "positions", "workforce", "variety", "ending"} & plan.options.keys()
 
 
-def test_later_jobs_have_more_games_by_a_player_who_forgets(monkeypatch):
+def test_later_jobs_have_more_games_and_begin_with_empty_tables(monkeypatch):
     task = SelfPlayTask(Player(load_network("default"), 9), Openings(), Ending(), Variety(), 0.25, 3, 1)
     worker, done = task.open(), []
     played = SimpleNamespace(hcpe3=lambda: b"x", counts=lambda: {"games": 1})
@@ -122,14 +122,14 @@ def test_later_jobs_have_more_games_by_a_player_who_forgets(monkeypatch):
     assert 0.15 < done.count(True) / 300 < 0.35
 
 
-def test_how_figures_are_printed_decides_nothing_of_what_is_made(tmp_path):
+def test_the_json_option_does_not_change_the_run(tmp_path):
     for printed_as_json in (True, False):
         command = Command("default", tmp_path, 20, workforce=Workforce(1), json=printed_as_json, hash_mb=1, **QUICK)
         assert self_play(command).count("positions") >= 20
 
 
-def test_about_as_many_positions_are_made_as_are_asked_for(tmp_path):
-    """And a longer run begins with the games of a shorter one, whether it was told at once or goes on."""
+def test_about_the_requested_number_of_positions_is_made(tmp_path):
+    """A longer run begins with the games of a shorter one, whether it is resumed or not."""
     longer, other = tmp_path / "longer", tmp_path / "other"
     for folder, positions in ((longer, 200), (longer, 1500), (other, 1500)):
         workforce = Workforce(2, in_order=True)
@@ -138,14 +138,14 @@ def test_about_as_many_positions_are_made_as_are_asked_for(tmp_path):
     assert games_of(longer) == games_of(other)
 
 
-def test_games_that_come_again_and_again_are_not_played_for_ever(tmp_path):
+def test_endlessly_repeated_games_are_an_error(tmp_path):
     options = {**QUICK, "variety": Variety(), "random_plies": (0, 0)}
     options["ending"] = Ending(max_moves=4)
     with pytest.raises(ValueError, match="1,000 positions will not be reached; ask for fewer, or for more variety"):
         self_play(SelfPlay("default", tmp_path, 1000, workforce=Workforce(2), hash_mb=1, **options))
 
 
-def test_what_lies_in_a_shard_under_way_is_known(tmp_path):
+def test_games_in_an_unfinished_shard_are_known(tmp_path):
     self_play(SelfPlay("default", tmp_path / "games", 500, workforce=Workforce(1), hash_mb=1, **QUICK))
     (shard,) = (tmp_path / "games").glob("*.hcpe3")
     content = shard.read_bytes()
@@ -159,7 +159,7 @@ def test_what_lies_in_a_shard_under_way_is_known(tmp_path):
     assert unmet(product).counts == counts
 
 
-def test_an_opening_that_is_over_is_passed_over(tmp_path):
+def test_openings_of_finished_games_are_skipped(tmp_path):
     openings = tmp_path / "openings.sfen"
     openings.write_text(f"{DECLARED}\nstartpos\n")
     options = {**QUICK, "random_plies": (0, 0)}
@@ -172,7 +172,7 @@ def test_an_opening_that_is_over_is_passed_over(tmp_path):
         self_play(SelfPlay("default", tmp_path / "none", openings=openings, workforce=Workforce(1), **options))
 
 
-def test_options_that_make_no_sense_are_refused(tmp_path):
+def test_invalid_options_are_refused(tmp_path):
     for wrong, words in (
         ({"random_plies": (5, 2)}, "`random_plies` 5 2"),
         ({"nodes": 0}, "`nodes` or `depth`"),

@@ -1,4 +1,4 @@
-"""Openings as files hold them."""
+"""Files of openings."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ LINES = ("startpos", "startpos moves 7g7f 3c3d", "4k4/9/9/9/9/9/9/5R3/8K b - 1")
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_openings_are_read_whatever_editor_wrote_them(tmp_path: Path, encoding: str, end: str) -> None:
-    """Those of Windows begin a file with a mark of its encoding."""
+def test_openings_of_all_editors_are_read(tmp_path: Path, encoding: str, end: str) -> None:
+    """Editors of Windows write a byte order mark."""
     path = tmp_path / "openings.txt"
     path.write_bytes(end.join((*LINES, "# 平手", "")).encode(encoding))
     assert read_openings(path) == LINES
@@ -26,12 +26,12 @@ def test_openings_are_read_whatever_editor_wrote_them(tmp_path: Path, encoding: 
     [
         ("4k4/9/9/9/9/9/9/5R3/8K b - 321", "move limit"),
         ("4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1", "mate"),
-        ("k8/2K6/1G7/9/9/9/9/9/9 w - 1", "mate"),  # not in check, and without a move, which loses, too
+        ("k8/2K6/1G7/9/9/9/9/9/9 w - 1", "mate"),  # without a move and not in check, which also loses
         ("+P+P+PK+P4/+P+P+P+P+P4/+P8/9/9/9/9/4k4/9 b 2R2B2G2S2N2L6P2g2s2n2lp 200", "declaration"),
         (f"startpos moves {3 * '2h3h 8b7b 3h2h 7b8b '}", "sennichite"),
     ],
 )
-def test_an_opening_that_leaves_no_move_to_play_is_named_where_games_begin_from_it(
+def test_an_opening_of_a_finished_game_is_an_error_if_games_begin_from_it(
     tmp_path: Path, line: str, words: str
 ) -> None:
     path = tmp_path / "openings.sfen"

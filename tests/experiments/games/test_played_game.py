@@ -1,4 +1,4 @@
-"""Games in this process: every way to end becomes a Game, and its KIF is read as the same game."""
+"""Games in this process: every ending becomes a Game, and its KIF is read as the same game."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from search.engine import Analysis
 
 
 class Scripted:
-    """Plays given moves, and then resigns."""
+    """A player of given moves that then resigns."""
 
     def __init__(self, moves: list[str], depth: int = 1) -> None:
         self.moves = moves
@@ -37,7 +37,7 @@ CHASE = ["5h4h", "4a5a", "4h5h", "5a4a"] * 4
         ("9/9/9/9/9/9/+p+p+p+p+p+p+p+p+p/+p4k3/8K b 2r2b4g4s4n4l8p 1", ["1i2i"], "declaration", "b wins (white)"),
     ],
 )
-def test_every_end_is_told(start, moves, ending, winner):
+def test_every_ending_is_recorded(start, moves, ending, winner):
     player = Scripted(moves)
     given = {} if start is None else {"start": start}
     game = play_game((player, player), ("a", "b"), nodes=10, **given)
@@ -50,7 +50,7 @@ def test_every_end_is_told(start, moves, ending, winner):
     assert "**評価値=50\n" in kif_text(game)
 
 
-def test_a_mate_by_the_last_move_that_is_allowed_is_one(monkeypatch):
+def test_the_last_move_before_the_limit_may_mate(monkeypatch):
     monkeypatch.setattr(game_module, "MOVE_LIMIT", 1)
     mate, not_mate = Scripted(["G*5b"]), Scripted(["G*4b"])
     start = "4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1"
@@ -58,11 +58,11 @@ def test_a_mate_by_the_last_move_that_is_allowed_is_one(monkeypatch):
     assert ends == ["mate", "move limit"]
 
 
-def test_a_search_that_was_cut_at_once_tells_no_score():
-    """As black's do here."""
-    told = []
+def test_a_search_interrupted_at_once_has_no_score():
+    """Black's searches are interrupted at once."""
+    lines = []
     players = Scripted(["7g7f", "3c3d", "2g2f"], depth=0), Scripted(["7g7f", "3c3d", "2g2f"])
-    game = play_game(players, ("a", "b"), nodes=1, progress=lambda *line: told.append(line))
+    game = play_game(players, ("a", "b"), nodes=1, progress=lambda *line: lines.append(line))
     assert game.scored.tolist() == [False, True, False]
     assert read_kif(kif_text(game), "game").scored.tolist() == [False, True, False]
-    assert [score for _, _, score in told] == ["no score", "cp 50", "no score"]
+    assert [score for _, _, score in lines] == ["no score", "cp 50", "no score"]

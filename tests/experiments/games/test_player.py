@@ -1,4 +1,4 @@
-"""Games in compiled code: by the rules as cshogi knows them, the same from the same seed, cut short when told."""
+"""Games in compiled code: they follow the rules as cshogi does, depend on the seed, and can be stopped."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from search.rules.shogi import BLACK, WHITE
 from search.score import score_of_rate
 
 OUTRUN = "+R+P2+Pp1+P1/l5k2/nL2Pn2G/1L+Snpsl2/3PsPp2/1pgGG1P1P/pn+p1S3p/1B3K2+p/+pB+p6 b R 1"
-"""The first move's quiescence takes more nodes than material's first iteration has."""
+"""A position in which quiescence after the first move takes more nodes than a first iteration with material."""
 DECLARED = "+P+P+PK+P4/+P+P+P+P+P4/+P8/9/9/9/9/4k4/9 b 2R2B2G2S2N2L6P2g2s2n2lp 200"
 
 
@@ -58,7 +58,7 @@ def player() -> Player:
 
 
 def board_after(game) -> cshogi.Board:
-    """cshogi's board after all moves, each of which it calls legal."""
+    """Return cshogi's board after all moves, which it must accept as legal."""
     board = cshogi.Board()
     board.set_hcp(np.frombuffer(game.start, np.uint8).copy())
     for move in game.moves.tolist():
@@ -68,7 +68,7 @@ def board_after(game) -> cshogi.Board:
     return board
 
 
-def test_a_game_is_broken_off_where_its_players_do_not_look_for_an_end(player):
+def test_a_game_with_a_limit_of_plies_is_unfinished(player):
     whole = Duel(player).play("startpos moves 7g7f 3c3d")
     broken = Duel(player, plies=20).play("startpos moves 7g7f 3c3d")
     assert (broken.ending, broken.points, len(broken.moves)) == (UNFINISHED, 0.5, 20)
@@ -77,7 +77,7 @@ def test_a_game_is_broken_off_where_its_players_do_not_look_for_an_end(player):
     assert (ended.ending, ended.moves.tolist()) == (whole.ending, whole.moves.tolist())
 
 
-def test_games_end_as_the_rules_say(player):
+def test_games_end_by_the_rules(player):
     duel = Duel(player, player, variety=Variety(soft_plies=10))
     random = np.random.default_rng(5)
     endings = set()
@@ -102,7 +102,7 @@ def test_games_end_as_the_rules_say(player):
 def test_limits_end_a_game(player):
     game = Duel(player, ending=Ending(max_moves=20)).play("startpos moves 7g7f 3c3d")
     assert (game.ended, game.winner, len(game.moves)) == ("move limit", 2, 18)
-    for last, ended in ((200, "declaration"), (199, "move limit")):  # the declaration is a move of its own
+    for last, ended in ((200, "declaration"), (199, "move limit")):  # the declaration counts as a move
         with pytest.raises(ValueError, match=rf"over before it begins \({ended}\)"):
             Duel(player, ending=Ending(max_moves=last)).play(DECLARED)
     game = Duel(player, ending=Ending(max_moves=100)).play("8k/9/8G/9/9/9/9/9/K8 b G 100")
@@ -112,7 +112,7 @@ def test_limits_end_a_game(player):
 
 
 def test_sennichite_ends_a_game():
-    """Both sides have but one move that does not lose: rook and king go to and fro."""
+    """Each side has only one move that does not lose: rook and king move to and fro."""
     shuffle = "4k4/9/4P4/9/9/9/4p4/9/4K4 b - 1"
     game = Duel(Player(material_network(), depth=1)).play(shuffle)
     assert game.ended == "sennichite"
@@ -120,8 +120,8 @@ def test_sennichite_ends_a_game():
     assert game.result() == DRAW | SENNICHITE_BIT
 
 
-def test_who_checks_perpetually_loses():
-    """Whoever is to move at the fourth occurrence: after the checked king's move, and after the check."""
+def test_perpetual_check_loses():
+    """Either side may be to move at the fourth occurrence: after the move of the checked king, and after the check."""
     game = np.zeros((), game_dtype)[()]
     game["max_moves"] = 999
     pos = position_from_sfen("4k4/9/9/9/9/9/9/4R4/K8 w - 1")
@@ -145,7 +145,7 @@ def test_the_seed_decides_the_game(player):
     assert len({tuple(moves(seed)[:12]) for seed in range(8)}) > 3
 
 
-def test_a_game_is_called_by_both_players_scores(player):
+def test_a_game_is_adjudicated_by_the_scores_of_both_players(player):
     ending = Ending(win_score=600, win_plies=4)
     called, out = Duel(player, ending=ending), Duel(player, ending=ending)
     seen = 0
@@ -161,7 +161,7 @@ def test_a_game_is_called_by_both_players_scores(player):
             score if (place + board_turn(short)) % 2 == 0 else -score
             for place, score in enumerate(short.scores.tolist())
         ]
-        # The move that would have been the fourth is not played, its score is not kept.
+        # The move of the fourth score is not played, and its score is not kept.
         assert all(abs(score) >= 600 for score in blacks[-3:])
         assert len({score > 0 for score in blacks[-3:]}) == 1
         assert short.winner == (0 if blacks[-1] > 0 else 1)
@@ -178,8 +178,8 @@ def board_turn(game) -> int:
 @given(
     st.lists(st.sampled_from([-700, -600, -599, -101, -100, 0, 100, 101, 599, 600, 700]), max_size=40), st.booleans()
 )
-def test_scores_end_a_game_where_they_agree_for_long_enough(blacks, play_out):
-    """Three plies of 600 for one side, or four of 100 at most from move 6 on."""
+def test_scores_that_agree_for_enough_plies_end_a_game(blacks, play_out):
+    """A game ends after three plies of 600 for one side, or after four of at most 100 from move 6 on."""
     game = np.zeros((), game_dtype)[()]
     begin_game(game)
     Ending(win_score=600, win_plies=3, draw_score=100, draw_plies=4, draw_from=6).write(game)
@@ -202,7 +202,7 @@ def test_scores_end_a_game_where_they_agree_for_long_enough(blacks, play_out):
     assert game["count"] == len(blacks)
 
 
-def test_what_the_scores_called_wrongly_is_counted():
+def test_wrong_adjudications_are_counted():
     none = np.zeros(0, np.uint16)
     won = PlayedGame(b"", none, none.view(np.int16), BLACK, MATE, (WON_BY_SCORE, BLACK, 5), WHITE, (1, 2))
     lost = dataclasses.replace(won, winner=WHITE)
@@ -211,7 +211,7 @@ def test_what_the_scores_called_wrongly_is_counted():
     assert [game.result() for game in (won, lost)] == [BLACK_WINS, WHITE_WINS]
 
 
-def test_a_game_is_cut_short_from_another_thread(player):
+def test_a_game_is_stopped_from_another_thread(player):
     duel = Duel(Player(player.network, nodes=2_000_000_000))
     timer = threading.Timer(0.3, duel.stop)
     timer.start()
@@ -231,8 +231,8 @@ def test_games_are_read_back_as_records(player):
     assert found.positions["move"].tolist() == game.moves.tolist()
 
 
-def test_a_search_that_was_cut_before_it_found_anything_has_no_score():
-    """In the record, too, where its score is marked as missing and others of 0 are not."""
+def test_a_search_without_a_result_has_no_score():
+    """The record marks its score as missing, unlike scores of 0."""
     game = Duel(Player(material_network(), nodes=1)).play(OUTRUN)
     assert np.flatnonzero(game.scores == UNSCORED).tolist() == [0]
     game.scores[3] = 0
@@ -243,7 +243,7 @@ def test_a_search_that_was_cut_before_it_found_anything_has_no_score():
     assert found["kind_of_result"].tolist() == len(game.moves) * [0]
 
 
-def test_a_kif_tells_no_score_where_none_was_found(tmp_path):
+def test_kif_has_no_score_where_none_was_found(tmp_path):
     net, openings = tmp_path / "material.safetensors", tmp_path / "openings.sfen"
     save_network(material_network(), net)
     openings.write_text(OUTRUN)
@@ -252,19 +252,19 @@ def test_a_kif_tells_no_score_where_none_was_found(tmp_path):
     text = (tmp_path / "match" / "kif" / "00001-1.kifu").read_text(encoding="utf-8")
     lines = text[text.index("手数") :].splitlines()[1:]
     moves = [number for number, line in enumerate(lines) if line.strip()[:1].isdigit()]
-    assert moves[:3] == [0, 1, 3]  # the second move has a comment behind it, the first has none
+    assert moves[:3] == [0, 1, 3]  # the second move has a comment after it, the first has none
     assert "評価値" in lines[2]
     game = read_kif(text, "kif")
     raw = np.fromfile(tmp_path / "match" / "shard_00000.hcpe3", np.uint8)
-    positions = 2 * len(game.moves)  # the players are the same, and so are both games
+    positions = 2 * len(game.moves)  # the players are equal, so both games are equal
     found = decode_games(raw, 2, np.empty(positions, labelled_dtype), "games", Refusals()).positions
-    told, kept = (np.clip(scores, -30_000, 30_000) for scores in (game.scores, found["score"][: len(game.moves)]))
-    assert told.tolist() == kept.tolist()  # but for how far a mate is
-    assert len(set(told.tolist())) > 2
+    read, kept = (np.clip(scores, -30_000, 30_000) for scores in (game.scores, found["score"][: len(game.moves)]))
+    assert read.tolist() == kept.tolist()  # except for the lengths of mates
+    assert len(set(read.tolist())) > 2
 
 
-def test_a_move_without_a_score_breaks_off_what_scores_say():
-    """Neither a side's clear win nor a level game goes on over it."""
+def test_a_move_without_a_score_resets_adjudication():
+    """It resets the counts of clear wins and of level scores."""
     pos, game = position_from_sfen("startpos"), np.zeros((), game_dtype)[()]
     game["win_score"] = game["draw_score"] = 100
     game["win_plies"] = game["draw_plies"] = 9
@@ -295,7 +295,7 @@ def test_openings_are_read_line_by_line(tmp_path):
 
 
 def test_an_opening_keeps_the_moves_before_it(player):
-    """A game that begins a move short of its fourth repetition may end by it."""
+    """A game that begins one move before the fourth occurrence may end by that move."""
     shuffle = "2h3h 8b7b 3h2h 7b8b"
     line = f"startpos moves {shuffle} {shuffle} 2h3h 8b7b 3h2h"
     assert Openings((line,)).draw(np.random.default_rng(1)) == line
@@ -318,7 +318,7 @@ def test_each_player_has_its_limits_and_its_memory(player, monkeypatch):
     assert [int(seat.record["steps"]) for seat in duel._seats] == [first.steps, EVERY_STEP]
     numbers = [make_numbers(one.parameters).tobytes() for one in (first, second)]
     assert [seat.record["numbers"].tobytes() for seat in duel._seats] == numbers
-    duel._game["count"] = LONGEST  # of a game before
+    duel._game["count"] = LONGEST  # from an earlier game
     assert not duel.is_over("startpos")
     with pytest.raises(ValueError, match="needs a limit of nodes or depth"):
         Duel(dataclasses.replace(player, nodes=0))
@@ -331,14 +331,14 @@ def test_each_player_has_its_limits_and_its_memory(player, monkeypatch):
     eager = dataclasses.replace(player, draw_rates=(0.7, 0.4))
     for colour, times in ((BLACK, 1), (BLACK, 1), (WHITE, 2), (WHITE, 2)):
         _weigh_draws(duel._seats[0], eager, colour)
-        assert cleared == ["table", "corrections"] * times  # where a draw is worth something else
+        assert cleared == ["table", "corrections"] * times  # if the value of a draw differs
 
 
 @pytest.mark.parametrize(
     ("ending", "bits"),
     [(MATE, 0), (DECLARATION, 8), (SENNICHITE, 4), (PERPETUAL_CHECK, 4), (MOVE_LIMIT, 16), (WON_BY_SCORE, 0)],
 )
-def test_how_a_game_ended_is_told_in_its_record(ending, bits):
+def test_the_record_of_a_game_has_its_ending(ending, bits):
     nothing = np.zeros(0, np.uint16)
     results = [
         PlayedGame(b"", nothing, nothing, winner, ending, None, BLACK, (0, 0)).result() for winner in (0, 1, NOBODY)
@@ -347,7 +347,7 @@ def test_how_a_game_ended_is_told_in_its_record(ending, bits):
 
 
 def test_each_player_weighs_draws_by_its_colour(player):
-    """A repetition is worth to the search what its own option says while it has that colour."""
+    """The value of a repetition is that of the player's option for its colour."""
     eager = dataclasses.replace(player, draw_rates=(0.7, 0.4))
     duel = Duel(eager, player)
     scale = player.network.cp_per_logit

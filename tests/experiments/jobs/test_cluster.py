@@ -1,4 +1,4 @@
-"""Jobs on a Ray cluster of two nodes on this machine: whatever is lost of it, every job lands once."""
+"""Jobs on a Ray cluster of two nodes on this machine: every job is stored once if nodes or processes are lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hc
 
 @pytest.fixture
 def node(cluster: Any) -> Iterator[Any]:
-    """Another node with two."""
+    """A second node, with two CPUs."""
     made = cluster.add_node(num_cpus=2)
     yield made
     if made in cluster.worker_nodes:
@@ -52,12 +52,12 @@ def test_a_lost_node_loses_no_job(cluster, node, tmp_path):
         figures, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     assert left < 200
-    assert not figures, "stdout is for figures"
+    assert not figures, "standard output is for figures only"
     check_whole(tmp_path, 300)
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-def test_a_request_to_end_leaves_the_cluster_and_goes_on(cluster, node, tmp_path, name):
+def test_a_signal_ends_the_run_but_not_the_cluster_and_it_resumes(cluster, node, tmp_path, name):
     with start(tmp_path, 60, 200, 0, cluster.address) as process:
         wait_for_lines(process, tmp_path, 6)
         process.send_signal(getattr(signal, name))
@@ -73,7 +73,7 @@ def test_a_request_to_end_leaves_the_cluster_and_goes_on(cluster, node, tmp_path
 
 @dataclass(frozen=True)
 class Fragile:
-    """Dies with its process at job 5: the first time, or always."""
+    """A task that kills its process at job 5, the first time or always."""
 
     mark: Path
     always: bool
@@ -94,7 +94,7 @@ class Fragile:
 
 
 def test_a_lost_process_loses_no_job_and_a_worker_opens_once(cluster, node, tmp_path):
-    """With products that are too large to come with Ray's own messages."""
+    """The products are too large for messages of Ray."""
     found = dict(run_jobs(Fragile(tmp_path / "died", False), enumerate(range(40)), 1, cluster.address))
     assert found.keys() == set(range(40))
     assert all(product.content == content(number) * 10_000 for number, product in found.items())
@@ -115,8 +115,8 @@ def test_a_failure_names_the_job_and_its_place(cluster):
         list(run_jobs(ToyTask(), enumerate([0, 1, 2, -7]), 1, cluster.address))
 
 
-def test_a_machine_with_other_sources_makes_nothing(cluster, monkeypatch):
-    """As the machine that collects would see it, had its own sources another digest than the node's."""
+def test_a_machine_with_other_sources_is_refused(cluster, monkeypatch):
+    """The collecting machine has another digest of the sources than the node."""
     module = pytest.importorskip("experiments.jobs.cluster")
     here = module._Site(digest="of another version")
     monkeypatch.setattr(module, "_Site", lambda: here)
@@ -126,8 +126,8 @@ def test_a_machine_with_other_sources_makes_nothing(cluster, monkeypatch):
         list(run_jobs(ToyTask(), enumerate(range(3)), 1, cluster.address))
 
 
-def test_a_machine_that_cannot_read_a_job_is_named(cluster, monkeypatch, tmp_path, capfd):
-    """As one sees it that has nothing of this program."""
+def test_an_error_names_a_machine_that_cannot_read_a_job(cluster, monkeypatch, tmp_path, capfd):
+    """The node lacks the module of the job."""
     (tmp_path / "not_there.py").write_text("class Job: pass")
     monkeypatch.syspath_prepend(str(tmp_path))
     job = importlib.import_module("not_there").Job()
@@ -140,7 +140,7 @@ def test_a_machine_that_cannot_read_a_job_is_named(cluster, monkeypatch, tmp_pat
 
 
 class Caches:
-    """Finds the directory of compiled code in a process of the cluster."""
+    """A task that returns the directory of compiled code in a process of the cluster."""
 
     def open(self) -> Caches:
         return self
@@ -154,14 +154,14 @@ class Caches:
         pass
 
 
-def test_compiled_code_is_stored_where_the_user_chose(cluster, monkeypatch, tmp_path):
-    """Even if Ray was started with another choice."""
+def test_compiled_code_is_stored_in_the_directory_of_the_user(cluster, monkeypatch, tmp_path):
+    """Ray itself was started with another directory."""
     monkeypatch.setenv("LITESHOGI_CACHE", str(tmp_path))
     ((_, product),) = run_jobs(Caches(), [(0, 0)], 1, cluster.address)
     assert product.content == str(tmp_path.resolve()).encode()
 
 
-def test_an_endless_supply_is_drawn_as_it_is_used(cluster, node):
+def test_jobs_of_an_endless_supply_are_drawn_as_needed(cluster, node):
     drawn = itertools.count()
     with closing(run_jobs(ToyTask(), ((number, number) for number in drawn), 1, cluster.address)) as running:
         for _ in range(10):
@@ -170,15 +170,15 @@ def test_an_endless_supply_is_drawn_as_it_is_used(cluster, node):
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense", "no.such.host.invalid:6379"])
-def test_no_cluster_is_one_line(address):
+def test_a_missing_cluster_is_reported_in_one_line(address):
     pytest.importorskip("ray")
     with pytest.raises(ConnectionError, match=rf"Ray at {address}: no cluster answers there \(.*\); start one"):
         list(run_jobs(ToyTask(), enumerate([0]), 1, address))
 
 
 @pytest.mark.timeout(600)
-def test_what_a_cluster_makes_is_what_threads_make(cluster, node, tmp_path):
-    """The verb itself, in a process of its own, with a node lost in the middle."""
+def test_a_cluster_makes_the_records_that_threads_make(cluster, node, tmp_path):
+    """The verb runs in its own process, and a node is lost meanwhile."""
     command = [
         *(sys.executable, "-m", "liteshogi", "expand", str(SAMPLE)),
         *("--label", "search", "--nodes", "200", "--random", "1", "--tree", "1", "--settled", "0.3", "-o"),
@@ -194,12 +194,12 @@ def test_what_a_cluster_makes_is_what_threads_make(cluster, node, tmp_path):
     subprocess.run([*command, str(tmp_path / "threads")], check=True, stdout=subprocess.DEVNULL)
     one, other = (records_of(tmp_path / name) for name in ("ray", "threads"))
     assert len(one) == len(set(one)) > 5_000
-    # Which of two jobs' labels of one position lands is the order in which they come back.
+    # If two jobs label one position, the first to finish is stored.
     assert {record[:32] for record in one} == {record[:32] for record in other}
     assert len(set(one) & set(other)) > 0.99 * len(one)
 
 
 def records_of(folder: Path) -> list[bytes]:
-    """The 38 bytes of each record."""
+    """Return the 38 bytes of each record."""
     raw = b"".join(path.read_bytes() for path in sorted(folder.glob("*.hcpe")))
     return [raw[at : at + 38] for at in range(0, len(raw), 38)]

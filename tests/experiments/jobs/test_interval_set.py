@@ -1,4 +1,4 @@
-"""The set of jobs that are done is a set, and small while jobs come nearly in order."""
+"""The set of completed jobs is correct, and small while jobs finish nearly in order."""
 
 from __future__ import annotations
 

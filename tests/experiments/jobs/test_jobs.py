@@ -1,4 +1,4 @@
-"""Jobs on threads: all of them once, no more drawn than is useful, and an end at once when one is wanted."""
+"""Jobs on threads: each runs once, few are drawn ahead, and a request to stop ends them at once."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ def numbered(jobs):
     return enumerate(jobs)
 
 
-def test_every_job_comes_back_once():
+def test_every_job_returns_once():
     found = dict(run_jobs(ToyTask(0.001), numbered(range(50)), workers=3))
     assert found.keys() == set(range(50))
     assert all(product.content == content(number) for number, product in found.items())
 
 
-def test_an_endless_supply_is_drawn_as_it_is_used():
+def test_jobs_of_an_endless_supply_are_drawn_as_needed():
     drawn = itertools.count()
     jobs = ((number, number) for number in drawn)
     running = run_jobs(ToyTask(), jobs, workers=3)
     for taken in range(1, 21):
         next(running)
-        assert next(drawn) - 2 * taken < 2 * 3 + taken  # the probe draws one each time, too
+        assert next(drawn) - 2 * taken < 2 * 3 + taken  # the test itself draws one each time
     running.close()
 
 
-def test_a_worker_is_opened_once_a_thread():
+def test_a_worker_is_opened_once_per_thread():
     threads, opened, together = set(), [], threading.Barrier(3)
 
     class Task(ToyTask):
@@ -46,7 +46,7 @@ def test_a_worker_is_opened_once_a_thread():
         def run(self, job):
             if threading.current_thread() not in threads:
                 threads.add(threading.current_thread())
-                together.wait(60)  # else two might have done all before the third begins
+                together.wait(60)  # otherwise two threads might complete all jobs before the third begins
             return Product(b"", {})
 
         def stop(self):
@@ -56,14 +56,14 @@ def test_a_worker_is_opened_once_a_thread():
     assert len(opened) == len(set(opened)) == len(threads) == 3
 
 
-def test_a_failure_names_the_job_and_what_came_before_it_comes():
+def test_a_failure_names_the_job_after_returning_earlier_ones():
     running = run_jobs(ToyTask(), numbered([0, 1, -7, *range(3, 1000)]), workers=1)
     assert [next(running)[0], next(running)[0]] == [0, 1]
     with pytest.raises(JobError, match=r"job 2: IndexError: no board -7 \(.*toy\.py, line \d+\)$"):
         next(running)
 
 
-def test_a_worker_that_cannot_open_is_a_failure():
+def test_an_error_while_opening_a_worker_is_a_failure():
     class Task(ToyTask):
         def open(self):
             raise MemoryError("no table")
@@ -72,7 +72,7 @@ def test_a_worker_that_cannot_open_is_a_failure():
         list(run_jobs(Task(), numbered(range(3)), workers=1))
 
 
-def test_a_worker_that_stops_unasked_is_a_failure():
+def test_a_worker_that_stops_without_a_request_is_a_failure():
     class Task(ToyTask):
         def open(self):
             worker = super().open()
@@ -83,7 +83,7 @@ def test_a_worker_that_stops_unasked_is_a_failure():
         list(run_jobs(Task(), numbered(range(3)), workers=1))
 
 
-def test_a_wish_to_stop_ends_long_jobs_and_threads():
+def test_a_request_to_stop_ends_long_jobs_and_threads():
     before = threading.active_count()
     wished = threading.Event()
     timer = threading.Timer(0.3, wished.set)
@@ -93,8 +93,8 @@ def test_a_wish_to_stop_ends_long_jobs_and_threads():
     assert threading.active_count() == before
 
 
-def test_what_is_whole_comes_after_a_wish_to_stop():
-    """The first product is taken late, when all are whole."""
+def test_completed_jobs_are_returned_after_a_request_to_stop():
+    """The first product is taken when all jobs are complete."""
     done, found, wished = [], [], []
 
     class Task(ToyTask):
@@ -116,19 +116,19 @@ def test_what_is_whole_comes_after_a_wish_to_stop():
     assert sorted(found) == list(range(6))
 
 
-def test_what_is_under_way_and_can_be_ended_well_comes_too():
-    told, wished = threading.Event(), threading.Event()
+def test_running_jobs_that_complete_are_returned_after_a_request_to_stop():
+    stopped, wished = threading.Event(), threading.Event()
 
     class Patient:
         def open(self):
             return self
 
         def run(self, job):
-            assert job == 0 or told.wait(20)
+            assert job == 0 or stopped.wait(20)
             return Product(b"", {})
 
         def stop(self):
-            told.set()
+            stopped.set()
 
     found = []
     for number, _ in run_jobs(Patient(), numbered(range(2)), workers=1, stop=wished.is_set):
@@ -145,12 +145,12 @@ def test_a_closed_generator_leaves_no_threads():
     assert threading.active_count() == before
 
 
-def test_no_workers_do_nothing():
+def test_zero_workers_are_refused():
     with pytest.raises(ValueError, match="0 workers: at least 1"):
         next(run_jobs(ToyTask(), numbered([1]), workers=0))
 
 
-def test_ray_is_imported_where_it_is_asked_for():
+def test_ray_is_imported_only_on_request():
     script = (
         "import sys; sys.modules['ray'] = None\n"
         "from experiments.jobs.jobs import run_jobs\n"

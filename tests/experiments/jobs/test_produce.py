@@ -1,4 +1,4 @@
-"""A data factory that is killed, interrupted and starved of disk: the same command goes on to the same data."""
+"""A data factory after kills, interruptions and a full disk: the same command resumes to the same data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.experiments.jobs.toy import JOB, ToyTask, ToyWorker, jobs_of
 
 
 def start(folder: Path, *arguments: object) -> subprocess.Popen[str]:
-    """The toy program, begun to work."""
+    """Start the toy program and wait until it works."""
     command = [sys.executable, toy.__file__, str(folder), *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -38,7 +38,7 @@ def lines_of(folder: Path) -> int:
 
 
 def check_whole(folder: Path, jobs: int) -> None:
-    """Every job is in the shards once, at the place that the ledger names."""
+    """Check that every job is in the shards once, at the place that the ledger names."""
     assert sorted(job for path in record_files([folder]) for job in jobs_of(path.read_bytes())) == list(range(jobs))
     lines = [json.loads(line) for line in (folder / RESULTS).read_text().splitlines()]
     assert sorted(line["job"] for line in lines) == list(range(jobs))
@@ -73,7 +73,7 @@ def test_kills_lose_and_repeat_nothing(tmp_path, kills):
 @pytest.mark.parametrize(
     "name", ["SIGINT", *(pytest.param(one, marks=pytest.mark.slow) for one in ("SIGTERM", "SIGHUP"))]
 )
-def test_a_request_to_end_names_the_shard_and_goes_on(tmp_path, name):
+def test_a_signal_names_the_shard_and_the_run_resumes(tmp_path, name):
     with start(tmp_path, 100_000, 10) as process:
         end = time.monotonic() + 60
         while lines_of(tmp_path) < 10 and time.monotonic() < end:
@@ -92,8 +92,8 @@ def test_a_request_to_end_names_the_shard_and_goes_on(tmp_path, name):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of files are a matter of the system")
 @pytest.mark.parametrize(("largest", "name"), [(6000, "shard_00000.hcpe.part"), (1500, RESULTS)])
-def test_a_full_disk_is_one_line_and_the_folder_stays_whole(tmp_path, largest, name):
-    """A limit to the size of files stands for the disk: the large job's records meet it, or before it the ledger."""
+def test_a_full_disk_is_reported_in_one_line_and_the_folder_stays_valid(tmp_path, largest, name):
+    """A limit of the size of files simulates a full disk, for the records of the large job or for the ledger."""
     for _ in range(2):
         with start(tmp_path, 60, 0, largest) as process:
             _, errors = process.communicate(timeout=60)
@@ -123,7 +123,7 @@ def test_a_goal_ends_an_endless_supply(tmp_path):
 
 
 class Nothing:
-    """Finds that all was made before, from a job on, or all but a few positions, or in every so-many-th job alone."""
+    """A filter that finds all positions made before, from a job on, or all but a few, or not in every n-th job."""
 
     def __init__(self, first: int, kept: float = 0, every: int = 1) -> None:
         self.first, self.kept, self.every = first, kept, every
@@ -137,8 +137,8 @@ class Nothing:
         return product if new else Product(product.content, {"positions": self.kept})
 
 
-def test_a_goal_that_comes_no_nearer_is_given_up(tmp_path):
-    """Jobs without end that make what is there already would go on for ever; those that have an end come to it."""
+def test_an_unreachable_goal_is_an_error(tmp_path):
+    """Endless jobs that make only known positions would never end; a finite supply of them ends normally."""
     jobs = ((number, 5 * number + 4) for number in itertools.count())
     arguments = (RunPlan("toy"), ToyTask(), jobs, ("positions", 10**6), Nothing(200))
     with pytest.raises(ValueError, match=f"last {BARREN_JOBS} jobs .* 1,000,000 positions will not be reached"):
@@ -155,18 +155,18 @@ def test_a_goal_that_comes_no_nearer_is_given_up(tmp_path):
     assert (report.ended, report.count("jobs"), report.count("positions")) == ("jobs", 99, 4 * 40)
 
 
-def test_a_goal_of_more_goes_on(tmp_path):
+def test_a_larger_goal_extends_a_run(tmp_path):
     for goal in (20, 40):
         report = produce(place(tmp_path), RunPlan("toy"), ToyTask(), numbered(range(10**6)), ("jobs", goal))
         assert goal <= report.count("jobs") < goal + 10
     ordered = place(tmp_path / "ordered", in_order=True)
     report = produce(ordered, RunPlan("toy"), ToyTask(), numbered(range(99)), ("jobs", 7))
-    assert report.count("jobs") == 7  # the goal is reached with the job that it names
+    assert report.count("jobs") == 7  # exactly the job that reaches the goal is the last
     assert produce(ordered, RunPlan("toy"), ToyTask(), numbered(range(9))).count("jobs") == 9
     check_whole(ordered.folder, 9)
 
 
-def test_bytes_are_bounded(tmp_path):
+def test_a_limit_of_bytes_ends_a_run(tmp_path):
     report = produce(place(tmp_path, max_bytes=2000), RunPlan("toy"), ToyTask(), numbered(range(1000)))
     assert report.ended == "max_bytes"
     assert 1800 < report.count("bytes") <= 2000
@@ -179,7 +179,7 @@ def test_bytes_are_bounded(tmp_path):
 
 
 class Counter:
-    """A referee that has enough of so many jobs."""
+    """A referee that ends the work after a number of jobs."""
 
     total = None
 
@@ -207,7 +207,7 @@ def test_a_referee_sees_every_job_once_and_ends_the_work(tmp_path):
         assert report.count("positions") == sum(number % 5 for number in referee.seen) == sum(referee.seen.values())
 
 
-def test_a_complete_folder_is_named_before_its_results_are_returned_again(tmp_path, capsys):
+def test_a_complete_folder_is_reported_and_its_results_are_returned(tmp_path, capsys):
     said = []
     for jobs in (5, 9, 9):
         produce(place(tmp_path), RunPlan("toy"), ToyTask(), numbered(range(jobs)), total=jobs, others="ask for more")
@@ -233,7 +233,7 @@ def test_a_failed_job_keeps_the_others(tmp_path, capsys):
 
 
 class UnevenTask(ToyTask):
-    """Some jobs take longer than those after them; one of them fails, if that is wanted."""
+    """Some jobs take longer than those after them; one of them may fail."""
 
     def __init__(self, failing: int | None = None) -> None:
         self.failing = failing
@@ -252,7 +252,7 @@ class UnevenWorker(ToyWorker):
         return super().run(-1 if job == self.failing else job)
 
 
-def test_in_order_neither_workers_nor_cuts_show_in_the_files(tmp_path):
+def test_in_order_workers_and_interruptions_do_not_change_the_files(tmp_path):
     def made(name: str, workers: int, failing: int | None = None) -> dict[str, bytes]:
         ordered = place(tmp_path / name, workers=workers, shard_bytes=500, in_order=True)
         jobs = ((number, number) for number in itertools.count())
@@ -270,5 +270,5 @@ def test_in_order_neither_workers_nor_cuts_show_in_the_files(tmp_path):
     for failing in (3, 20, 47):
         with pytest.raises(JobError, match=f"job {failing}: "):
             made("cut", 4, failing)
-    assert list((tmp_path / "cut").glob("*.part"))  # which the next run goes on to fill
+    assert list((tmp_path / "cut").glob("*.part"))  # which the next run continues to fill
     assert made("cut", 3) == whole

@@ -1,4 +1,4 @@
-"""The progress of games: redrawn on a terminal, lines in a log, and silence when nothing has happened."""
+"""The progress of games: redrawn on a terminal, lines in a log, and nothing without a change."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from experiments.jobs.progress import Progress
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The time, to be set."""
+    """A clock that tests can set."""
     time = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: time[0])
     return time
 
 
 def show(clock, states):
-    """Show states of (seconds, games done) one after another, ten games in all and two of them done before."""
+    """Show a sequence of states (seconds, completed games) of ten games, two of which were completed before."""
     done = [2]
     with Progress(10, lambda: (done[0], f"{done[0]} of 10 games")) as line:
         for clock[0], done[0] in states:
@@ -32,13 +32,13 @@ def test_a_terminal_has_one_line_that_is_cleared(clock, monkeypatch, capsys):
     assert drawn == ["", "2 of 10 games", "4 of 10 games, 1:00 left", ""]
 
 
-def test_a_log_has_lines_now_and_then(clock, monkeypatch, capsys):
+def test_a_log_has_lines_at_intervals(clock, monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: False)
     show(clock, [(20, 3), (40, 4), (50, 5), (80, 4), (120, 6)])
     assert capsys.readouterr().err.splitlines() == ["4 of 10 games, 2:00 left", "6 of 10 games, 2:00 left"]
 
 
-def test_without_a_total_no_time_is_left(clock, monkeypatch, capsys):
+def test_without_a_total_no_remaining_time_is_shown(clock, monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: False)
     done = [0]
     with Progress(None, lambda: (done[0], f"{done[0]} games")) as line:
@@ -47,7 +47,7 @@ def test_without_a_total_no_time_is_left(clock, monkeypatch, capsys):
     assert capsys.readouterr().err == "7 games\n"
 
 
-def test_where_more_came_than_was_asked_for_no_time_is_left(clock, monkeypatch, capsys):
+def test_beyond_the_total_no_remaining_time_is_shown(clock, monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: False)
     show(clock, [(40, 13)])
     assert capsys.readouterr().err == "13 of 10 games, 0:00 left\n"

@@ -1,4 +1,4 @@
-"""Folders of shards: whatever a crash leaves of them, every job's records are there once or will be."""
+"""Folders of shards: after any crash, every job's records are stored once or will be."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def land(folder: Path, jobs: Iterable[int], shard_bytes: int = 300) -> None:
 
 
 def crash(folder: Path, jobs: Iterable[int], shard_bytes: int = 300, made: Callable[[int], bytes] = content) -> None:
-    """Land jobs and leave the folder as a kill would."""
+    """Store jobs and leave the folder as after a kill."""
     run = RunWriter(folder, RunPlan("toy"))
     shards = Shards(run.__enter__(), "hcpe", shard_bytes)
     shards.__enter__()
@@ -53,7 +53,7 @@ def ledger(folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / RESULTS).read_text().splitlines()]
 
 
-def test_shards_are_of_whole_jobs_and_the_ledger_tells_where(tmp_path):
+def test_shards_hold_complete_jobs_at_the_places_in_the_ledger(tmp_path):
     land(tmp_path, range(40))
     assert landed(tmp_path) == list(range(40))
     files = record_files([tmp_path])
@@ -65,12 +65,12 @@ def test_shards_are_of_whole_jobs_and_the_ledger_tells_where(tmp_path):
         assert line["counts"] == {"positions": line["job"], "seconds": 0.5}
 
 
-def test_a_shard_is_full_with_its_last_byte(tmp_path):
+def test_a_shard_of_exactly_the_limit_is_full(tmp_path):
     land(tmp_path, [1, 2], shard_bytes=len(content(1)))
     assert (tmp_path / "shard_00000.hcpe").read_bytes() == content(1)
 
 
-def test_a_job_lands_once(tmp_path):
+def test_a_job_is_stored_once(tmp_path):
     with opened(tmp_path) as shards:
         assert shards.append(3, Product(content(3), {"positions": 7}))
         assert not shards.append(3, Product(b"another", {"positions": 9}))
@@ -78,7 +78,7 @@ def test_a_job_lands_once(tmp_path):
     assert landed(tmp_path) == [3]
 
 
-def test_what_is_opened_again_knows_what_landed(tmp_path):
+def test_an_opened_folder_knows_the_stored_jobs(tmp_path):
     land(tmp_path, [0, 2, 9])
     with opened(tmp_path) as shards:
         assert list(shards.done.intervals()) == [(0, 1), (2, 3), (9, 10)]
@@ -86,7 +86,7 @@ def test_what_is_opened_again_knows_what_landed(tmp_path):
         assert shards.bytes == sum(len(content(job)) for job in (0, 2, 9))
 
 
-def test_a_named_shard_is_not_written_to_again(tmp_path):
+def test_a_complete_shard_is_not_changed(tmp_path):
     land(tmp_path, [1])
     before = (tmp_path / "shard_00000.hcpe").read_bytes()
     land(tmp_path, [2])
@@ -94,7 +94,7 @@ def test_a_named_shard_is_not_written_to_again(tmp_path):
     assert (tmp_path / "shard_00001.hcpe").read_bytes() == content(2)
 
 
-def test_the_shard_under_way_is_no_data(tmp_path):
+def test_an_unfinished_shard_is_not_data(tmp_path):
     crash(tmp_path, [5, 6])
     with pytest.raises(ValueError, match="no record files"):
         record_files([tmp_path])
@@ -102,13 +102,13 @@ def test_the_shard_under_way_is_no_data(tmp_path):
     assert landed(tmp_path) == [5, 6, 7]
 
 
-def test_a_shard_that_was_full_at_a_kill_is_named(tmp_path):
+def test_a_shard_that_was_full_at_a_kill_is_completed(tmp_path):
     crash(tmp_path, [1, 2], shard_bytes=1000)
     with opened(tmp_path, shard_bytes=10):
         assert landed(tmp_path) == [1, 2]
 
 
-def test_jobs_without_records_land_too(tmp_path):
+def test_jobs_without_records_are_stored(tmp_path):
     crash(tmp_path, [])
     for _ in range(2):
         with opened(tmp_path) as shards:
@@ -121,8 +121,8 @@ def test_jobs_without_records_land_too(tmp_path):
 
 @settings(max_examples=30)
 @given(data=st.data())
-def test_any_prefix_goes_on(data, tmp_path_factory):
-    """A kill leaves a prefix of the ledger, and at least the bytes that it speaks of, the shard's name or `.part`."""
+def test_any_prefix_of_the_ledger_is_resumed(data, tmp_path_factory):
+    """A kill leaves a prefix of the ledger and at least the bytes that it mentions."""
     folder = tmp_path_factory.mktemp("folder")
     jobs = data.draw(st.permutations(range(8)))
     crash(folder, jobs, shard_bytes=10_000)
@@ -146,8 +146,8 @@ def test_any_prefix_goes_on(data, tmp_path_factory):
     products=st.lists(st.sampled_from([b"", b"few", b"many records"]), min_size=8, max_size=8),
     kills=st.sets(st.integers(0, 8)),
 )
-def test_kills_between_jobs_show_in_no_file(products, kills, tmp_path_factory):
-    """Wherever a run is killed whose jobs land in order, some of which make nothing, it ends with the same files."""
+def test_kills_between_jobs_do_not_change_the_files(products, kills, tmp_path_factory):
+    """A run whose jobs are stored in order, some without records, ends with the same files after any kills."""
 
     def files(kills: set[int]) -> dict[str, bytes]:
         folder, begun = tmp_path_factory.mktemp("folder"), 0
@@ -163,7 +163,7 @@ def test_kills_between_jobs_show_in_no_file(products, kills, tmp_path_factory):
 
 
 @pytest.mark.parametrize("end", [b'{"job":2,"sh', b'{"job":2}', b"\0" * 40, b"\0" * 40 + b"\n", b"\xff\n"])
-def test_a_spoiled_last_line_is_dropped(tmp_path, end):
+def test_a_damaged_last_line_is_dropped(tmp_path, end):
     crash(tmp_path, [0, 1])
     with open(tmp_path / RESULTS, "ab") as file:
         file.write(end)
@@ -193,7 +193,7 @@ def test_a_spoiled_last_line_is_dropped(tmp_path, end):
         ),
     ],
 )
-def test_a_line_that_makes_no_sense_is_named(tmp_path, line, words):
+def test_an_invalid_line_is_refused_by_number(tmp_path, line, words):
     crash(tmp_path, [0, 1, 2])
     lines = (tmp_path / RESULTS).read_bytes().splitlines()
     lines[1] = line
@@ -202,7 +202,7 @@ def test_a_line_that_makes_no_sense_is_named(tmp_path, line, words):
         land(tmp_path, [])
 
 
-def test_a_cut_shard_is_named_with_the_remedy_and_the_remedy_helps(tmp_path):
+def test_a_damaged_shard_is_reported_with_a_solution_that_works(tmp_path):
     land(tmp_path, range(20))
     cut = tmp_path / "shard_00001.hcpe"
     remedy = r'remove it and the lines with "shard":1, from results.jsonl'
@@ -222,7 +222,7 @@ def test_a_cut_shard_is_named_with_the_remedy_and_the_remedy_helps(tmp_path):
     assert sorted(landed(tmp_path)) == list(range(20))
 
 
-def test_a_cut_shard_under_way_is_named(tmp_path):
+def test_a_truncated_unfinished_shard_is_refused(tmp_path):
     crash(tmp_path, [1, 2])
     part = tmp_path / f"shard_00000.hcpe{PART}"
     part.write_bytes(part.read_bytes()[:-1])
@@ -247,7 +247,7 @@ def test_one_process_at_a_time(tmp_path):
         pass
 
 
-def test_what_is_refused_leaves_the_folder_to_others(tmp_path):
+def test_an_invalid_product_does_not_lock_the_folder(tmp_path):
     land(tmp_path, [1])
     with pytest.raises(ValueError, match="counts must be finite"), opened(tmp_path) as shards:
         shards.append(2, Product(content(2), {"positions": float("nan")}))
@@ -255,7 +255,7 @@ def test_what_is_refused_leaves_the_folder_to_others(tmp_path):
     assert landed(tmp_path) == [1, 3]
 
 
-def test_what_is_refused_is_in_the_way_of_nothing(tmp_path):
+def test_an_invalid_product_does_not_prevent_others(tmp_path):
     with opened(tmp_path) as shards:
         with pytest.raises(ValueError, match="counts must be finite"):
             shards.append(2, Product(content(2), {"positions": float("nan")}))
@@ -264,8 +264,8 @@ def test_what_is_refused_is_in_the_way_of_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("waits", [1, 2])
-def test_what_the_disk_does_not_take_has_not_landed(tmp_path, monkeypatch, waits):
-    """A job waits for the disk twice: for its content, and then for its line in the ledger."""
+def test_a_job_that_cannot_be_written_is_not_stored(tmp_path, monkeypatch, waits):
+    """A job is synchronised with the disk twice: its content, and then its line in the ledger."""
     with opened(tmp_path) as shards:
         assert shards.append(1, Product(content(1), {}))
         left = waits
@@ -286,7 +286,7 @@ def test_what_the_disk_does_not_take_has_not_landed(tmp_path, monkeypatch, waits
     assert landed(tmp_path) == [1, 2]
 
 
-def test_what_the_disk_takes_in_parts_lands_whole(tmp_path, monkeypatch):
+def test_partial_writes_are_completed(tmp_path, monkeypatch):
     class InParts(FileIO):
         def write(self, piece):
             return super().write(piece[:3])
@@ -296,7 +296,7 @@ def test_what_the_disk_takes_in_parts_lands_whole(tmp_path, monkeypatch):
     assert landed(tmp_path) == [1, 2]
 
 
-def test_bytes_that_could_not_be_taken_back_are_no_data(tmp_path):
+def test_bytes_after_the_last_job_are_not_data(tmp_path):
     with opened(tmp_path) as shards:
         shards.append(1, Product(content(1), {}))
         with open(tmp_path / f"shard_00000.hcpe{PART}", "ab") as file:
@@ -305,7 +305,7 @@ def test_bytes_that_could_not_be_taken_back_are_no_data(tmp_path):
     assert landed(tmp_path) == [1, 2]
 
 
-def test_some_of_the_disk_stays_free(tmp_path, monkeypatch):
+def test_part_of_the_disk_is_kept_free(tmp_path, monkeypatch):
     def leave(free: int) -> None:
         monkeypatch.setattr(shards_module.shutil, "disk_usage", lambda path: type("usage", (), {"free": free}))
 

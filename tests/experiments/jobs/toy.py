@@ -1,4 +1,4 @@
-"""A task whose products name their jobs, and a program that has it done: what tests start, kill and start again.
+"""A task whose products contain their job numbers, and a program that runs it, for tests of kills and resuming.
 
 python toy.py FOLDER JOBS [JOB_MILLISECONDS] [LARGEST_FILE] [RAY]
 """
@@ -18,13 +18,13 @@ LARGE = 50
 
 
 def content(job: int) -> bytes:
-    """A job's number and its length, and so many bytes more: a few, but for one large job."""
+    """Return a job's number, a length and that many bytes: few, except for one large job."""
     length = 8000 if job == LARGE else job * 37 % 101
     return struct.pack(JOB, job, length) + bytes([job % 251]) * length
 
 
 def jobs_of(raw: bytes) -> list[int]:
-    """The jobs whose content is in a shard, each of them whole."""
+    """Return the jobs in a shard; check that each is complete."""
     found, at = [], 0
     while at < len(raw):
         job, length = struct.unpack_from(JOB, raw, at)
@@ -43,7 +43,7 @@ class ToyTask:
 
 
 class ToyWorker:
-    """Sleeps, and fails at jobs below 0."""
+    """A worker that sleeps, and fails at jobs below 0."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

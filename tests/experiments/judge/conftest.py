@@ -1,4 +1,4 @@
-"""A judge for tests: a USI engine whose answers stand in a file."""
+"""A judge for tests: a USI engine that reads its answers from a file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ for line in sys.stdin:
 
 @dataclass(frozen=True)
 class Scripted:
-    """The engine; `asked` tells what it was asked to search, and where it had searched before in the same game."""
+    """The engine; `asked` returns its searches, and marks those after another search in the same game."""
 
     program: Path
 
@@ -56,8 +56,8 @@ class Scripted:
         return str(self.program)
 
     def answer(self, answers: dict[str, object]) -> None:
-        """Have it answer a position by [move, "cp 12"], every other by that under `else`, after some `seconds`;
-        `name` is its own, `bench` what it says to that."""
+        """Set answers: [move, "cp 12"] by position, `else` for all others; `seconds` delays them. `name` is the name of
+        the engine, and `bench` its answer to that command."""
         self.program.with_name(f"{self.program.name}.json").write_text(
             json.dumps({"else": ["resign", "cp 0"], **answers})
         )
@@ -77,13 +77,13 @@ def _scripted(program: Path) -> Scripted:
 
 @pytest.fixture
 def scripted(tmp_path) -> Scripted:
-    """The judge."""
+    """The engine that judges."""
     return _scripted(tmp_path / "scripted")
 
 
 @pytest.fixture
 def opponent(tmp_path) -> Scripted:
-    """Another engine, that is judged."""
+    """Another engine, whose moves are judged."""
     return _scripted(tmp_path / "opponent")
 
 
@@ -93,7 +93,7 @@ _IDENTITIES: dict[str, Mapping[str, object]] = {}
 
 @pytest.fixture
 def known_judge(monkeypatch):
-    """Ask each engine for its identity once: this engine starts each time, twice to count its signature."""
+    """Ask each engine for its identity only once, because this starts LiteShogi, and twice for its signature."""
     identify = judge.configured_condition
 
     def remembered(engine: Engine, digests: Mapping[Path, str]) -> Mapping[str, object]:

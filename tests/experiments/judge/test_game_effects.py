@@ -1,4 +1,4 @@
-"""What numbers and steps are worth in games: found again where it is known, and going on where it was cut."""
+"""Effects of parameters and steps in games: known effects are found, and runs are resumed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def judging(tmp_path, known_judge) -> Judging:
     return Judging("liteshogi", ("USI_Hash=16",), judge_nodes=NODES, answers=tmp_path / "answers", workers=1)
 
 
-def test_what_one_side_has_the_other_lacks():
+def test_both_sides_differ_in_every_factor():
     design, both = GameDesign(FACTORS, 1), Player(load_network("default"), parameters={"razor_margin": 200})
     seen = set()
     for pair in range(30):
@@ -71,14 +71,14 @@ def test_what_one_side_has_the_other_lacks():
     assert [other.signs(pair).tolist() for pair in range(9)] != [design.signs(pair).tolist() for pair in range(9)]
 
 
-def test_a_number_is_moved_as_it_is_told(options):
+def test_factors_move_the_named_parameters(options):
     names = ("razor_base", "futility_margin")
     for name, factor in zip(names, _moved(replace(options, change=(), names=names), {"razor_base": 150}), strict=True):
         assert [f"{name}={moved[name]}" for moved in factor.parameters] == [factor.less, factor.more]
         assert factor.parameters[0][name] < factor.parameters[1][name]
 
 
-def test_a_pair_is_played_with_what_its_sides_have(scripted, tmp_path, monkeypatch):
+def test_a_pair_is_played_with_the_settings_of_its_sides(scripted, tmp_path, monkeypatch):
     def seats(self, number):
         return [(int(seat.record["steps"]), seat.record["numbers"].tobytes()) for seat in self.duel._seats]
 
@@ -92,8 +92,8 @@ def test_a_pair_is_played_with_what_its_sides_have(scripted, tmp_path, monkeypat
         assert worker.run(pair) == played
 
 
-def test_a_step_that_both_lack_is_given_back_to_one_side():
-    """Once, whatever other changes give it back, too."""
+def test_a_step_that_both_skip_is_enabled_for_one_side():
+    """Several changes that enable it have the effect of one."""
     back = Factor("as it is", "skip_probcut=false", ({}, {}), PROBCUT)
     design, both = GameDesign((back, back), 1), Player(load_network("default"), steps=EVERY_STEP & ~PROBCUT)
     for pair in range(10):
@@ -103,8 +103,8 @@ def test_a_step_that_both_lack_is_given_back_to_one_side():
             assert bool(steps & PROBCUT) == bool((signs > 0).any())
 
 
-def test_a_change_is_what_it_has_beside_the_options_of_both_sides(options, judging, monkeypatch):
-    """A step given back counts, and what `option` has set is no part of a change that leaves it alone."""
+def test_a_change_is_its_difference_from_the_options_of_both_sides(options, judging, monkeypatch):
+    """An enabled step counts; a value set by `option` is part of a change only if the change differs from it."""
     made = []
 
     def measured(self, design):
@@ -125,7 +125,7 @@ def test_a_change_is_what_it_has_beside_the_options_of_both_sides(options, judgi
             assert bool(steps & PROBCUT) == (signs[0] > 0)
 
 
-def test_effects_are_those_that_the_shares_were_made_from():
+def test_known_effects_of_games_are_found():
     design, dice = GameDesign(FACTORS, 1), np.random.default_rng(5)
     results = PairResults(600)
     for pair in range(600):
@@ -137,14 +137,14 @@ def test_effects_are_those_that_the_shares_were_made_from():
         assert abs(row.worth - true) < 4 * row.worth_error
 
 
-def test_a_report_has_every_change_and_goes_on(options, judging, tmp_path, monkeypatch):
+def test_a_report_has_every_change_and_the_run_resumes(options, judging, tmp_path, monkeypatch):
     report = measure_game_effects(options, judging)
     assert [(row.less, row.more) for row in report.effects] == [("as it is", one) for one in CHANGES]
     assert all(one in as_text(report) for one in CHANGES)
     ledger = (options.output / RESULTS).read_text()
-    told = read_run(options.output).options
-    assert set(told) == {"nodes", "plies", "effects", "option", "reach", "seed", "judge_nodes"}
-    assert told["effects"] == list(CHANGES)
+    recorded = read_run(options.output).options
+    assert set(recorded) == {"nodes", "plies", "effects", "option", "reach", "seed", "judge_nodes"}
+    assert recorded["effects"] == list(CHANGES)
     assert measure_game_effects(options, judging) == report
     assert (options.output / RESULTS).read_text() == ledger
     with pytest.raises(ValueError, match="`plies` 5, not 6"):
@@ -168,7 +168,7 @@ def test_a_report_has_every_change_and_goes_on(options, judging, tmp_path, monke
     assert (row.less, row.more) == (f"futility_margin={centre - 32}", f"futility_margin={centre + 32}")
 
 
-def test_what_cannot_be_measured_is_said(options, judging):
+def test_invalid_measurements_are_refused(options, judging):
     for changes, words in (
         ({"change": ()}, f"too few for {len(PARAMETERS)}"),
         ({"change": (), "names": ("nothing",)}, "no such parameter: nothing"),

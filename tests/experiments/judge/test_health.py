@@ -1,4 +1,4 @@
-"""A search's own word, held against a teacher's and against itself."""
+"""Scores of searches, compared with a teacher's and with those of repeated searches."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_quiet_positions_are_quiet():
         assert cshogi.move_is_drop(move) or board.piece(cshogi.move_to(move)) == cshogi.NONE
 
 
-def test_late_positions_are_near_a_game_s_end():
+def test_late_positions_are_near_the_end_of_a_game():
     game = next(read_recorded(SAMPLE))
     end = len(game.moves)
     late = [position_at(game, ply) for ply in range(end - LATE, end)]
@@ -86,7 +86,7 @@ def test_late_positions_are_near_a_game_s_end():
     assert len({one[0].text for one in quiet if one is not None}) > 1
 
 
-def test_figures_of_scores_are_those_of_their_formulas():
+def test_figures_of_scores_by_hand():
     found = [[(40, "a"), (9000, "b")], [(0, "a"), (-100, "a")], [(-20, "c"), (-100, "c")]]
     made = [QuietSearches(job=0, found=(), long_move=move, depths=()) for move in "bac"]
     short, long = _by_nodes((10, 20), found, made, np.array([100.0, -60.0, -120.0]))
@@ -96,7 +96,7 @@ def test_figures_of_scores_are_those_of_their_formulas():
     assert short.rmse == round(((60**2 + 60**2 + 100**2) / 3) ** 0.5, 1)
 
 
-def test_each_step_is_left_out_and_other_engines_are_examined(options, opponent, tmp_path):
+def test_steps_are_left_out_and_other_engines_are_examined(options, opponent, tmp_path):
     options = replace(options, count=2, nodes=(900,), each_step=True)
     report = examine(options)
     names = [variant.name for variant in report.variants]
@@ -110,29 +110,29 @@ def test_each_step_is_left_out_and_other_engines_are_examined(options, opponent,
     assert [row.mean for row in report.variants[0].nodes] == [55.0, 55.0]
 
 
-def test_a_mate_is_searched_again_and_afresh():
+def test_a_mate_is_searched_again_with_and_without_its_table():
     mate = GamePosition.parse("4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1")
     row = HealthTask(read_judged("default", (), 500, False), (500,), 900).open()._search_again(mate)
     assert (row.first, row.again, row.afresh, row.move) == (MATE - 1, MATE - 1, MATE - 1, "G*5b")
     assert is_mate(row.first)
 
 
-def test_a_position_is_searched_again_with_its_table_and_a_mate_afresh_for_long(monkeypatch):
-    position, told = GamePosition.parse("startpos"), []
+def test_a_mate_is_searched_longer_with_an_empty_table(monkeypatch):
+    position, calls = GamePosition.parse("startpos"), []
     search, forget = OwnChooser.search, OwnChooser.forget
 
     def searched(self, position, nodes):
-        told.append(nodes)
+        calls.append(nodes)
         return replace(search(self, position, nodes), score=MATE - 3)
 
     monkeypatch.setattr(OwnChooser, "search", searched)
-    monkeypatch.setattr(OwnChooser, "forget", lambda self, variant: told.append("forgets") or forget(self, variant))
+    monkeypatch.setattr(OwnChooser, "forget", lambda self, variant: calls.append("forgets") or forget(self, variant))
     HealthTask(read_judged("default", (), 9, False), (5, 9), 20).open()._search_again(position)
-    assert told == ["forgets", 9, 9, "forgets", 20]
+    assert calls == ["forgets", 9, 9, "forgets", 20]
 
 
-def test_what_is_not_kept_is_counted_and_named():
-    told = [
+def test_lost_mates_and_draws_are_counted_and_listed():
+    rows = [
         ("a", MATE - 5, MATE - 5, MATE - 3, "x"),
         ("b", 5 - MATE, 7 - MATE, 40, "x"),
         ("c", 0, 0, 0, "x"),
@@ -143,7 +143,7 @@ def test_what_is_not_kept_is_counted_and_named():
     found = _again(
         [
             SearchedAgain(job=0, position=name, first=first, again=again, afresh=afresh, move="x", again_move=move)
-            for name, first, again, afresh, move in told
+            for name, first, again, afresh, move in rows
         ]
     )
     assert (found.mates, found.mates_kept, found.mates_not_longer, found.mates_found_afresh) == (3, 2, 1, 2)
@@ -152,7 +152,7 @@ def test_what_is_not_kept_is_counted_and_named():
     assert found.change == (20.0, 0.0)
 
 
-def test_steps_are_told_as_far_as_half_of_the_searches_come():
+def test_changes_by_depth_end_where_half_of_the_searches_end():
     traces = [list(enumerate(scores, 1)) for scores in ([0, 0, 0, 50, 10], [0, 0, 0, 30, 20], [0, 0, 0, 40])]
     found = list(_steps(traces))
     assert [(row.to_depth, row.mean, row.size) for row in found] == [(4, 40.0, 40.0), (5, -25.0, 25.0)]
@@ -169,6 +169,6 @@ def test_steps_are_told_as_far_as_half_of_the_searches_come():
         ({"games": (ROOT / "tests" / "data" / "README.md",)}, "README.md"),
     ],
 )
-def test_wrong_options_are_refused(changes, words, options):
+def test_invalid_options_are_refused(changes, words, options):
     with pytest.raises(ValueError, match=words):
         examine(replace(options, **changes))

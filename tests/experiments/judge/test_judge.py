@@ -1,4 +1,4 @@
-"""The judge's answers are asked for once, kept, and nobody else's."""
+"""A judge is asked once for a position; its answers are stored, separately for each judge."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def test_a_judge_is_asked_once(scripted, tmp_path):
         seat = judging.open().seat()
         assert seat.ask(start) == Opinion("7g7f", 40)
         assert seat.ask(start.after("7g7f")) == Opinion("resign", -MATE + 1)
-        del seat  # and with it the ledger's lock
+        del seat  # releases the lock of the ledger
     assert scripted.asked() == ["startpos go nodes 7", "startpos moves 7g7f go nodes 7"]
     other_nodes = Judging(judge=scripted.command, judge_nodes=8, answers=judging.answers)
     assert other_nodes.open().seat().ask(start).score == 40
     assert scripted.asked()[2:] == ["startpos go nodes 8"]
 
 
-def test_no_score_is_told_with_the_remedy(scripted, tmp_path):
-    """Of the judge, and of an engine whose moves are judged."""
+def test_a_missing_score_is_reported_with_a_solution(scripted, tmp_path):
+    """This holds for the judge and for an engine whose moves are judged."""
     scripted.answer({"else": ["7g7f", None]})
     start = GamePosition("startpos")
     seat = Judging(judge=scripted.command, answers=tmp_path / "answers").open().seat()
@@ -54,7 +54,7 @@ def test_no_score_is_told_with_the_remedy(scripted, tmp_path):
         chooser.search(start, 5)
 
 
-def test_a_mated_mover_is_told_without_the_judge(scripted, tmp_path):
+def test_a_mated_position_is_answered_without_the_judge(scripted, tmp_path):
     board = cshogi.Board(MATED)
     assert board.is_game_over()
     seat = Judging(judge=scripted.command, answers=tmp_path / "answers").open().seat()
@@ -63,7 +63,7 @@ def test_a_mated_mover_is_told_without_the_judge(scripted, tmp_path):
     assert scripted.asked() == []
 
 
-def test_another_judge_does_not_write_into_a_ledger(scripted, tmp_path):
+def test_a_ledger_of_another_judge_is_refused(scripted, tmp_path):
     judging = Judging(judge=scripted.command, answers=tmp_path / "answers")
     judging.open().seat().ask(GamePosition("startpos"))
     another = Judging(judge=scripted.command, judge_option=("Style=wild",), answers=judging.answers)
@@ -73,7 +73,7 @@ def test_another_judge_does_not_write_into_a_ledger(scripted, tmp_path):
         Judging(judge=f"{scripted.command} --wild", answers=judging.answers).open()
 
 
-def test_an_answer_that_was_cut_is_none(scripted, tmp_path, monkeypatch):
+def test_an_interrupted_answer_is_not_stored(scripted, tmp_path, monkeypatch):
     judge = Judging(judge=scripted.command, answers=tmp_path / "answers").open()
     seat, search = judge.seat(), Searcher.search
     monkeypatch.setattr(Searcher, "search", lambda self, *asked: seat.stop() or search(self, *asked))
@@ -82,7 +82,7 @@ def test_an_answer_that_was_cut_is_none(scripted, tmp_path, monkeypatch):
     assert len(judge.answers) == 0
 
 
-def test_another_network_in_its_folder_is_another_judge(scripted, tmp_path):
+def test_another_network_in_the_folder_is_another_judge(scripted, tmp_path):
     folder = tmp_path / "eval"
     folder.mkdir()
     (folder / "nn.bin").write_bytes(b"one")
@@ -93,8 +93,8 @@ def test_another_network_in_its_folder_is_another_judge(scripted, tmp_path):
         judging.open()
 
 
-def test_this_engine_with_another_search_is_another_judge(scripted, tmp_path):
-    """Its program and network are the same; answers without a signature are another judge's, too."""
+def test_liteshogi_with_another_signature_is_another_judge(scripted, tmp_path):
+    """Program and network are the same. Answers without a signature also belong to another judge."""
     judging = Judging(judge=scripted.command, answers=tmp_path / "answers")
 
     def ask(bench: str) -> int:
@@ -127,7 +127,7 @@ def test_a_torn_answer_is_dropped(tmp_path):
         Answers(tmp_path, {"name": "x"})
 
 
-def test_one_process_at_a_time_has_the_answers(tmp_path):
+def test_the_answers_are_used_by_one_process_at_a_time(tmp_path):
     folder = tmp_path / "answers"
     refused = pytest.raises(ValueError, match="another run is at work here")
     first, early = Answers(folder, {"name": "x"}), Answers(folder, {"name": "x"})
@@ -142,7 +142,7 @@ def test_one_process_at_a_time_has_the_answers(tmp_path):
     assert early.find("startpos", 5) == Opinion("7g7f", -3)
 
 
-def test_a_copy_on_another_machine_hands_its_answers_back(scripted, tmp_path):
+def test_a_copy_on_another_machine_returns_its_answers(scripted, tmp_path):
     scripted.answer({"else": ["7g7f", "cp 40"]})
     with Judging(judge=scripted.command, judge_nodes=7, answers=tmp_path / "answers").open() as judge:
         judge.seat().ask(GamePosition("startpos"))
@@ -159,7 +159,7 @@ def test_a_copy_on_another_machine_hands_its_answers_back(scripted, tmp_path):
     assert len(list(read_lines(tmp_path / "answers", Answer))) == 2
 
 
-def test_positions_come_with_the_turns_before_them(tmp_path):
+def test_positions_have_the_earlier_turns_of_the_mover(tmp_path):
     path = tmp_path / "positions.sfen"
     line = "startpos moves 7g7f 3c3d 2g2f 8c8d 2f2e"
     path.write_text(f"# two\n{line}\n{line}\n{cshogi.Board().sfen()}\n")
@@ -171,8 +171,8 @@ def test_positions_come_with_the_turns_before_them(tmp_path):
     assert second.after("7g7f").text == f"sfen {cshogi.Board().sfen()} moves 7g7f"
 
 
-def test_what_goes_on_has_a_folder_of_its_own():
-    """Where no -o is given, too."""
+def test_resumable_verbs_have_their_own_folders():
+    """Default folders differ between the verbs."""
     kinds = (EffectOptions, GameEffectOptions, JudgedMatch, LossOptions, RefutationOptions, HealthOptions, Selection)
     folders = [options.output for options in kinds]
     assert len(set(folders)) == len(folders)

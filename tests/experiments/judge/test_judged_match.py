@@ -1,4 +1,4 @@
-"""Games that are broken off and judged: what the judge says counts for the right side, and nothing is lost."""
+"""Matches of unfinished games that a judge scores: scores count for the correct side, and runs are resumed."""
 
 from __future__ import annotations
 
@@ -52,31 +52,31 @@ def run_of(match: JudgedMatch) -> Run:
     return Run("run", match.output, read_run(match.output))
 
 
-@pytest.mark.parametrize(("told", "score"), [("cp 300", 300), ("mate 9", CLIP)])
-def test_the_mover_s_score_is_the_right_player_s(match, scripted, tmp_path, told, score):
-    """Seven plies on it is white's turn, so the judge's 300 are white's in both games of a pair."""
-    scripted.answer({"else": ["resign", told]})
+@pytest.mark.parametrize(("answer", "score"), [("cp 300", 300), ("mate 9", CLIP)])
+def test_the_score_of_the_judge_counts_for_the_side_to_move(match, scripted, tmp_path, answer, score):
+    """After seven plies white is to move, so the judge's 300 belong to white in both games of a pair."""
+    scripted.answer({"else": ["resign", answer]})
     play_judged_match(replace(match, games=2), judged_by(scripted, tmp_path))
     counts = json.loads((match.output / RESULTS).read_text())["counts"]
     assert counts["share as black"] == pytest.approx(1 - win_rate(score), abs=1e-6)
     assert counts["share as white"] == pytest.approx(win_rate(score), abs=1e-6)
-    assert len(scripted.asked()) == 1  # the pair is one game played twice
+    assert len(scripted.asked()) == 1  # both games of the pair are equal
     assert scripted.asked()[0].endswith("go nodes 500")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_cluster_judges_as_threads_do_and_its_answers_are_kept(match, scripted, cluster, tmp_path):
+def test_a_cluster_gives_the_results_of_threads_and_its_answers_are_stored(match, scripted, cluster, tmp_path):
     scripted.answer({"else": ["resign", "cp 300"]})
     there = replace(judged_by(scripted, tmp_path), ray=cluster.address)
     on_cluster = play_judged_match(replace(match, output=tmp_path / "there"), there)
     asked = len(scripted.asked())
     here = play_judged_match(match, judged_by(scripted, tmp_path))
     assert here == on_cluster
-    assert len(scripted.asked()) == asked > 0, "the answers of the cluster are known"
+    assert len(scripted.asked()) == asked > 0, "the answers of the cluster were not stored"
 
 
-def test_equal_players_are_level_and_others_mirror_each_other(match, tmp_path, known_judge):
+def test_equal_players_score_half_and_swapped_players_the_complement(match, tmp_path, known_judge):
     judging = Judging("liteshogi", ("USI_Hash=16",), judge_nodes=300, answers=tmp_path / "answers", workers=2)
     level = play_judged_match(match, judging)
     assert (level.share, level.share_error, level.games, level.pairs) == (0.5, 0.0, 6, 3)
@@ -90,7 +90,7 @@ def test_equal_players_are_level_and_others_mirror_each_other(match, tmp_path, k
     assert (one.first, other.second) == ("changed", "changed")
 
 
-def test_the_error_is_that_of_the_pairs_mean():
+def test_the_error_is_the_standard_error_of_the_pairs():
     shares = Shares(3)
     for number, (black, white, ended) in enumerate(((0.5, 0.7, 0), (0.2, 0.4, 1), (0.9, 0.9, 2), (0.1, 0.1, 2))):
         shares.see(number, {"share as black": black, "share as white": white, "ended": ended})
@@ -100,7 +100,7 @@ def test_the_error_is_that_of_the_pairs_mean():
     assert shares.report() == SharesReport(games=6, pairs=3, share=0.6, share_error=error, ended=3)
 
 
-def test_the_first_player_is_the_one_that_was_named_first(match, scripted, tmp_path, monkeypatch):
+def test_the_first_player_has_the_first_options(match, scripted, tmp_path, monkeypatch):
     tasks = []
     monkeypatch.setattr("experiments.judge.judged_match.produce", lambda *given, **_: tasks.append(given[2]))
     monkeypatch.setattr(Shares, "report", lambda self: SharesReport(0, 0, 0.5, None, 0))
@@ -115,7 +115,7 @@ def test_the_first_player_is_the_one_that_was_named_first(match, scripted, tmp_p
         worker.run(0)
 
 
-def test_a_match_goes_on_where_it_ended(match, scripted, tmp_path):
+def test_a_match_is_resumed_and_extended(match, scripted, tmp_path):
     scripted.answer({"else": ["resign", "cp 100"]})
     judging = judged_by(scripted, tmp_path)
     one = play_judged_match(replace(match, games=2), judging)
@@ -124,7 +124,7 @@ def test_a_match_goes_on_where_it_ended(match, scripted, tmp_path):
     before = (match.output / RESULTS).read_text()
     assert play_judged_match(match, judging).games == 6
     assert (match.output / RESULTS).read_text().startswith(before)
-    assert play_judged_match(replace(match, games=2), judging).games == 2  # what is beyond counts for nothing
+    assert play_judged_match(replace(match, games=2), judging).games == 2  # further games do not count
     record = read_run(match.output)
     assert set(record.options) == {"openings", "nodes", "plies", "seed", "first", "second", "judge_nodes"}
     assert set(record.conditions) == {"judge", "signature"}
@@ -135,7 +135,7 @@ def test_a_match_goes_on_where_it_ended(match, scripted, tmp_path):
         play_judged_match(match, other)
 
 
-def test_a_match_of_another_search_or_network_is_another(match, scripted, tmp_path, monkeypatch):
+def test_another_search_or_network_cannot_resume_a_match(match, scripted, tmp_path, monkeypatch):
     scripted.answer({"else": ["resign", "cp 100"]})
     judging, net = judged_by(scripted, tmp_path), tmp_path / "net.safetensors"
     net.write_bytes(network_file("default").read_bytes())
@@ -162,18 +162,18 @@ def test_a_match_of_another_search_or_network_is_another(match, scripted, tmp_pa
         play_judged_match(match, judging)
 
 
-def test_a_page_tells_of_it(match, scripted, tmp_path):
+def test_a_report_shows_a_judged_match(match, scripted, tmp_path):
     scripted.answer({"else": ["resign", "cp 100"]})
     match = replace(match, first="mine=default futility_margin=250", games=2)
     play_judged_match(match, judged_by(scripted, tmp_path))
     (row,) = judged_match_section([run_of(match)]).charts[0].spec["data"]["values"]
-    assert f"{RATE} from" not in row  # one pair says nothing of an error
-    told = play_judged_match(replace(match, games=6), judged_by(scripted, tmp_path))
+    assert f"{RATE} from" not in row  # one pair has no error
+    report = play_judged_match(replace(match, games=6), judged_by(scripted, tmp_path))
     write_report(Report((match.output,), tmp_path / "page.html"))
     assert "<h2>Judged matches</h2>" in (tmp_path / "page.html").read_text(encoding="utf-8")
     section = judged_match_section([run_of(match)])
     (row,) = section.charts[0].spec["data"]["values"]
-    share, error = told.share, told.share_error
+    share, error = report.share, report.share_error
     assert (row[RATE], row["games"]) == (pytest.approx(share, abs=1e-4), 6)
     assert row[f"{RATE} to"] - row[RATE] == pytest.approx(1.96 * error, abs=1e-3)
     (line,) = section.tables[0].lines
@@ -183,7 +183,7 @@ def test_a_page_tells_of_it(match, scripted, tmp_path):
     assert {check.state for check in verify([match.output])} == {SAME}
 
 
-def test_a_page_tells_of_one_that_has_begun_and_refuses_what_is_none(match, scripted, tmp_path):
+def test_a_report_shows_an_empty_match_and_refuses_a_damaged_one(match, scripted, tmp_path):
     play_judged_match(replace(match, games=2), judged_by(scripted, tmp_path))
     ledger, description = match.output / RESULTS, match.output / RECORD
     ledger.write_text("")
@@ -196,18 +196,18 @@ def test_a_page_tells_of_one_that_has_begun_and_refuses_what_is_none(match, scri
 
 
 @pytest.mark.parametrize("plies", [7, 1])
-def test_games_that_end_before_count_by_their_result(match, scripted, tmp_path, plies):
-    """So do those that the last of the plies mates."""
+def test_games_that_end_earlier_count_by_their_result(match, scripted, tmp_path, plies):
+    """Games that the last ply mates also count by their result."""
     match.openings.write_text(MATED)
     scripted.answer({"else": ["resign", "cp 0"]})
     report = play_judged_match(replace(match, games=2, plies=plies), judged_by(scripted, tmp_path))
     assert (report.ended, report.share) == (2, 0.5)
     counts = json.loads((match.output / RESULTS).read_text())["counts"]
-    assert (counts["share as black"], counts["share as white"]) == (1, 0)  # a judge's mate would be worth less
+    assert (counts["share as black"], counts["share as white"]) == (1, 0)  # a mate found by the judge would count less
     assert not scripted.asked()
 
 
-def test_what_cannot_be_played_is_said(match, scripted, tmp_path):
+def test_invalid_matches_are_refused(match, scripted, tmp_path):
     scripted.answer({"else": ["resign", "cp 0"]})
     judging = judged_by(scripted, tmp_path)
     for changes, words in (

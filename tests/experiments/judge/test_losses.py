@@ -1,4 +1,4 @@
-"""Loss a move: counted as it is defined, whoever is judged, and going on where it was cut."""
+"""Loss per move: measured by its definition for every kind of engine; runs are resumed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def positions(tmp_path) -> Path:
     return path
 
 
-def test_a_loss_is_what_the_judge_sees_behind_both_moves(scripted, opponent, positions, tmp_path):
+def test_a_loss_is_the_difference_of_the_judged_scores_after_both_moves(scripted, opponent, positions, tmp_path):
     first, second, third = LINES
     scripted.answer(
         {
@@ -66,7 +66,7 @@ def test_a_loss_is_what_the_judge_sees_behind_both_moves(scripted, opponent, pos
     record = read_run(options.output)
     assert record.files == {str(path): sha256_of(path) for path in (positions, opponent.program, scripted.program)}
     asked = scripted.asked()
-    assert len(asked) == 9  # three roots, three best moves, three others
+    assert len(asked) == 9  # three roots, three best moves, three other moves
     assert measure_losses(options, judging) == report
     assert measure_losses(replace(options, output=tmp_path / "again"), judging) == report
     assert scripted.asked() == asked
@@ -76,7 +76,7 @@ def test_a_loss_is_what_the_judge_sees_behind_both_moves(scripted, opponent, pos
     assert opponent.asked()[before:] == ["startpos go nodes 3", f"{first} go nodes 3, knowing more"]
 
 
-def test_figures_are_those_of_their_formulas():
+def test_figures_of_losses_by_hand():
     first, losses = np.array([0.0, 90.0, 500.0]), np.array([100.0, 200.0, 600.0])
     assert _variant("x", losses, first, np.array([True, False, False])) == VariantLoss(
         name="x",
@@ -91,7 +91,7 @@ def test_figures_are_those_of_their_formulas():
     )
 
 
-def test_an_engine_loses_nothing_by_its_own_word(positions, tmp_path, known_judge):
+def test_an_engine_that_judges_itself_has_no_loss(positions, tmp_path, known_judge):
     judging = Judging(
         judge="liteshogi", judge_option=("USI_Hash=16",), judge_nodes=3000, answers=tmp_path / "answers", workers=1
     )
@@ -106,7 +106,7 @@ def test_an_engine_loses_nothing_by_its_own_word(positions, tmp_path, known_judg
     assert [row.moves[0] for row in one.positions] == [row.moves[place + 1] for row in report.positions]
 
 
-def test_what_was_met_before_is_searched_first(scripted, tmp_path):
+def test_earlier_positions_of_a_game_are_searched_first(scripted, tmp_path):
     engine = read_judged(scripted.command, ("Style=wild",), 4, False)
     assert engine.name == "Scripted (4 nodes, Style=wild)"
     scripted.answer({"else": ["8h2b+", "cp 0"]})
@@ -130,7 +130,7 @@ def test_what_was_met_before_is_searched_first(scripted, tmp_path):
     found = choose_in_game(own, game, 700, 2, 0)
     assert (found.move, found.score, found.trace) == (warm.best_move, warm.score, trace)
     found, same = own.search(game, 700), engine.analyse("startpos", game.moves, nodes=700)
-    assert (found.move, found.score) == (same.best_move, same.score)  # both know the same by then
+    assert (found.move, found.score) == (same.best_move, same.score)  # both have the same table
 
 
 def test_a_variant_leaves_out_one_step():
@@ -143,9 +143,9 @@ def test_a_variant_leaves_out_one_step():
     assert chooser._engine.steps == player.steps
 
 
-def test_a_player_searches_as_its_options_say():
-    told = ("futility_margin=300", "USI_Hash=3", "Draw_Value_White=1000")
-    player = read_player("default", told, 9, 0, "option").by_alphabeta
+def test_a_player_searches_with_its_options():
+    options = ("futility_margin=300", "USI_Hash=3", "Draw_Value_White=1000")
+    player = read_player("default", options, 9, 0, "option").by_alphabeta
     chooser = OwnPlayer("x", player, "default").open()
     assert chooser._engine.numbers.tobytes() == make_numbers({"futility_margin": 300}).tobytes()
     assert chooser._engine.table.megabytes == 3
@@ -166,7 +166,7 @@ def test_a_player_searches_as_its_options_say():
         ({"engine": "no/such/engine"}, "there is no such engine"),
     ],
 )
-def test_what_cannot_be_judged_is_told_in_words(options, words, scripted, positions, tmp_path):
+def test_invalid_options_of_losses_are_refused(options, words, scripted, positions, tmp_path):
     judging = Judging(judge=scripted.command, answers=tmp_path / "answers")
     with pytest.raises((ValueError, OSError), match=words):
         measure_losses(LossOptions(positions=positions, output=tmp_path / "run", **options), judging)
@@ -189,9 +189,9 @@ def test_an_interrupted_run_is_resumed(scripted, positions, tmp_path):
         while not known() and time.monotonic() < end:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        complaints = process.communicate(timeout=60)[1].decode()
-    assert process.returncode == 130, complaints
-    assert "run the same command again to resume" in complaints
+        errors = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 130, errors
+    assert "run the same command again to resume" in errors
     assert read_run(tmp_path / "run").state == "interrupted"
     before, asked = known(), len(scripted.asked())
     assert 1 <= before < 6

@@ -1,4 +1,4 @@
-"""What numbers of the search are worth: found again where it is known, and going on where it was cut."""
+"""Effects of search parameters: known effects are found, and runs are resumed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from search.engine import Analysis
 from search.score import MAX_EVALUATION, win_rate
 
 LINES = (
-    "startpos moves 7g7f 3c3d 2g2f 8c8d 2f2e 8d8e 6i7h 4a3b 5i4h 3b3c",  # where 1,000 nodes find a better move than 500
+    "startpos moves 7g7f 3c3d 2g2f 8c8d 2f2e 8d8e 6i7h 4a3b 5i4h 3b3c",  # 1,000 nodes find a better move than 500
     "startpos moves 7g7f 8c8d 7i6h 3c3d 6g6f 7a6b 5g5f 5c5d 3i4h 3a4b 4i5h 4a3b",
     "startpos moves 7g7f 3c3d 8h2b+ 3a2b",
 )
@@ -51,11 +51,11 @@ def positions(tmp_path) -> Path:
 
 @pytest.fixture
 def judging(tmp_path, known_judge) -> Judging:
-    """The engine's own word, with twice the nodes of `NODES`: what those find is then without error."""
+    """The engine judges itself with twice `NODES`, so doubled searches have no error."""
     return Judging("liteshogi", ("USI_Hash=16",), judge_nodes=2 * NODES, answers=tmp_path / "answers", workers=1)
 
 
-def test_effects_are_those_that_the_results_were_made_from():
+def test_known_effects_are_found():
     dice = np.random.default_rng(3)
     signs = dice.integers(0, 2, (4000, 5)) * 2.0 - 1.0
     places = np.arange(4000) % 100
@@ -65,18 +65,18 @@ def test_effects_are_those_that_the_results_were_made_from():
     assert (np.abs(found - true) < 4 * error).all()
 
 
-def test_errors_allow_for_positions_that_differ_in_what_helps_them():
+def test_errors_include_differences_between_positions():
     dice = np.random.default_rng(3)
     signs = dice.integers(0, 2, (4000, 1)) * 2.0 - 1.0
     places = np.arange(4000) % 20
     by_place = dice.normal(0, 5, 20)
     _, error = effects(signs, signs[:, 0] * by_place[places], places)
-    assert error[0] == pytest.approx(5 / 20**0.5, rel=0.5)  # as of 20 positions, not of 4,000 pairs
+    assert error[0] == pytest.approx(5 / 20**0.5, rel=0.5)  # as for 20 positions, not for 4,000 pairs
 
 
 @pytest.mark.parametrize("places", [40, 4])
-def test_errors_are_those_of_few_pairs_and_few_positions_too(places):
-    """Half as many parameters as pairs: each has fitted a part of the noise."""
+def test_errors_are_correct_for_few_pairs_and_few_positions(places):
+    """With half as many parameters as pairs, each parameter fits a part of the noise."""
     dice = np.random.default_rng(3)
     made = []
     for _ in range(200):
@@ -86,7 +86,7 @@ def test_errors_are_those_of_few_pairs_and_few_positions_too(places):
     assert np.sqrt((errors**2).mean()) == pytest.approx(found.std(), rel=0.1)
 
 
-def test_pairs_are_mirrored_and_keep_within_bounds():
+def test_pairs_are_mirrored_and_within_bounds():
     design = Design(PARAMETERS, {"razor_base": 150}, 1000.0, 1)
     signs = design.signs(0, 1)
     first, second = design.values(signs), design.values(-signs)
@@ -99,21 +99,21 @@ def test_pairs_are_mirrored_and_keep_within_bounds():
     assert near.signs(0, 1).tolist() == signs.tolist()
     other = Design(PARAMETERS, {}, 1.0, 2)
     drawn = [signs, near.signs(0, 2), near.signs(1, 1), other.signs(0, 1)]
-    assert len({tuple(one.tolist()) for one in drawn}) == 4  # by the round, the position and the seed
+    assert len({tuple(one.tolist()) for one in drawn}) == 4  # they depend on the round, the position and the seed
 
 
-def test_what_a_number_is_moved_by_is_what_its_bounds_leave():
-    """Of one that stands at its upper bound, half of the way down; `worth` is of half the way from down to up."""
+def test_steps_of_parameters_are_limited_by_their_bounds():
+    """At its upper bound a parameter moves by half of the distance to the lower value; `worth` is for this step."""
     chosen = chosen_parameters(("razor_base", "futility_margin"), 100_000)
     design = Design(chosen, {"razor_base": chosen[0].high}, 4.0, 1)
     assert design.moved.tolist() == [2 * chosen[0].step, 4 * chosen[1].step]
     up, down = design.values(np.array([1, 1])), design.values(np.array([-1, -1]))
     assert design.moved.tolist() == [(up[one.name] - down[one.name]) / 2 for one in chosen]
     alone = Design(chosen[1:], {"razor_base": 150}, 4.0, 1)
-    assert alone.values(np.array([1]))["razor_base"] == 150  # what is set and not measured stays
+    assert alone.values(np.array([1]))["razor_base"] == 150  # parameters that are set and not measured are constant
 
 
-def test_worth_is_of_one_move_up_in_hundredths_of_twice_the_nodes():
+def test_worth_is_for_one_step_up_in_hundredths_of_doubled_nodes():
     parameters = chosen_parameters(NAMES, NODES)
     design, results = Design(parameters, {}, 4.0, 1), Results(40, 10)
     worth, cost, gain = np.array([12.0, -3.0]), np.array([2.0, 0.5]), 0.04
@@ -128,14 +128,14 @@ def test_worth_is_of_one_move_up_in_hundredths_of_twice_the_nodes():
     found = results.effects(design)
     for one, worth_of_it, cost_of_it in zip(NAMES, worth, cost, strict=True):
         row = found[one]
-        told = [getattr(row, name) for name in ("worth", "moves", "loss")]
-        assert told == pytest.approx([worth_of_it, 2 * worth_of_it, 3 * worth_of_it])
+        found_worth = [getattr(row, name) for name in ("worth", "moves", "loss")]
+        assert found_worth == pytest.approx([worth_of_it, 2 * worth_of_it, 3 * worth_of_it])
         assert row.cost == pytest.approx(cost_of_it)
         assert row.worth_error == row.cost_error == 0
 
 
-def test_pairs_of_a_position_are_alike():
-    """As many rounds as one likes say the same of each of four positions: the error is that of four."""
+def test_equal_pairs_of_a_position_count_once_in_the_error():
+    """All rounds of a position have the same result, so the error is that of four positions."""
     design, results = Design(chosen_parameters(NAMES[:1], NODES), {}, 4.0, 1), Results(4, 100)
     for number, (place, round_number) in results.jobs():
         better = 0.1 * place * design.signs(place, round_number)[0]
@@ -146,7 +146,7 @@ def test_pairs_of_a_position_are_alike():
     assert (row.worth, row.worth_error) == pytest.approx((15, 10 * (5 / 3) ** 0.5 / 2), rel=0.01)
 
 
-def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_nodes(
+def test_searches_of_a_pair_are_mirrored_and_the_first_pair_doubles_the_nodes(
     scripted, positions, tmp_path, monkeypatch
 ):
     behind = {f"{LINES[1]} {move}": ["x", f"cp {score}"] for move, score in (("9g9f", -2500), ("1g1f", 100))}
@@ -167,9 +167,9 @@ def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_no
     worker.stop()
     for counts in made:
         for side in SIDES:
-            told = [counts[f"{name} {side}"] for name in (*MEASURES, TIME)]
-            won, lost = win_rate(CLIP), win_rate(-CLIP)  # as far as scores are looked at
-            assert told == pytest.approx([won - lost, 1, won - win_rate(-100), 2], abs=1e-6)
+            measured = [counts[f"{name} {side}"] for name in (*MEASURES, TIME)]
+            won, lost = win_rate(CLIP), win_rate(-CLIP)  # scores are clipped
+            assert measured == pytest.approx([won - lost, 1, won - win_rate(-100), 2], abs=1e-6)
     signs = design.signs(1, 3)
     assert [nodes for _, nodes in asked] == [NODES, 2 * NODES, NODES, NODES]
     still = {one.name: one.default for one in parameters_for(NODES)} | {"razor_base": 150}
@@ -177,7 +177,7 @@ def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_no
     assert [parameters for parameters, _ in asked[2:]] == [design.values(signs), design.values(-signs)]
 
 
-def test_a_search_has_its_numbers_and_the_worth_of_a_draw_that_its_options_say(scripted, tmp_path, monkeypatch):
+def test_a_search_has_its_parameters_and_the_draw_value_of_its_options(scripted, tmp_path, monkeypatch):
     judge = Judging(scripted.command, answers=tmp_path / "answers").open()
     player = read_player("default", ("Draw_Value_White=1000",), NODES, 0, "option").by_alphabeta
     worker = EffectTask(player, judge, (), Design(chosen_parameters(NAMES, NODES), {}, 4.0, 1)).open()
@@ -189,7 +189,7 @@ def test_a_search_has_its_numbers_and_the_worth_of_a_draw_that_its_options_say(s
     assert worker._engine.numbers.tobytes() == make_numbers({"futility_margin": 300}).tobytes()
 
 
-def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path, monkeypatch):
+def test_a_report_has_every_parameter_and_the_run_resumes(positions, judging, tmp_path, monkeypatch):
     options = EffectOptions("default", positions, nodes=NODES, names=NAMES, rounds=2, output=tmp_path / "effects")
     report = measure_effects(options, judging)
     assert report.positions == 3
@@ -206,7 +206,7 @@ def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path, mon
     assert record.conditions["judge"]["options"]["USI_Hash"] == 16
     more = measure_effects(replace(options, rounds=3), judging)
     assert more.pairs == 9
-    assert measure_effects(options, judging) == more  # fewer rounds leave out nothing that is there
+    assert measure_effects(options, judging) == more  # fewer rounds do not drop existing results
     assert (tmp_path / "effects" / RESULTS).read_text().splitlines()[:9] == ledger
     with pytest.raises(ValueError, match=f"`nodes` {NODES}, not 200"):
         measure_effects(replace(options, nodes=200), judging)
@@ -224,10 +224,10 @@ def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path, mon
     for one, other in zip(more.parameters.values(), again.parameters.values(), strict=True):
         assert one.cost_error > 0
         assert replace(one, cost=0, cost_error=0) == replace(other, cost=0, cost_error=0)
-    assert (again.base, again.pairs) == (more.base, more.pairs)  # whatever the order of the work
+    assert (again.base, again.pairs) == (more.base, more.pairs)  # independent of the order of the work
 
 
-def test_what_cannot_be_measured_is_said(positions, judging, tmp_path):
+def test_invalid_measurements_are_refused(positions, judging, tmp_path):
     options = EffectOptions("default", positions, nodes=NODES, rounds=1, output=tmp_path / "effects")
     with pytest.raises(ValueError, match=f"`rounds` 1: too few for {len(PARAMETERS)} parameters and the 3 positions"):
         measure_effects(options, judging)

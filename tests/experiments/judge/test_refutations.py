@@ -1,4 +1,4 @@
-"""From when on a refutation is seen."""
+"""The number of nodes from which a search sees a refutation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from liteshogi.commands.judge.refutations import as_text
 from search.alphabeta.parameters import STEPS
 
 HANGING = "startpos moves 7g7f 3c3d"
-"""8h5e gives a bishop away, to 2b5e."""
+"""In this position 8h5e loses a bishop to 2b5e."""
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ HANGING = "startpos moves 7g7f 3c3d"
         ([], None),
     ],
 )
-def test_what_is_seen_once_and_lost_again_is_not_seen(trace, nodes):
+def test_a_refutation_counts_from_where_it_is_seen_to_the_end(trace, nodes):
     assert seen_from([(depth, *found) for depth, found in enumerate(trace, 1)], 70.0) == nodes
 
 
@@ -58,13 +58,13 @@ def report(tmp_path) -> Path:
     return judged(tmp_path / "judged", LOSS)
 
 
-def test_a_hanging_bishop_is_seen_at_once(report, scripted, monkeypatch, tmp_path):
+def test_a_hanging_bishop_is_seen_within_a_thousand_nodes(report, scripted, monkeypatch, tmp_path):
     """The judge's score is cut at 1,500, so more than 720 is nearer to it than to the best move's 60."""
     variants, forget = [], OwnChooser.forget
     monkeypatch.setattr(OwnChooser, "forget", lambda self, variant: variants.append(variant) or forget(self, variant))
     options = RefutationOptions("default", report, most_nodes=2000, each_step=True, output=tmp_path / "all")
     found = find_refutations(options)
-    assert find_refutations(options) == found  # without searching again
+    assert find_refutations(options) == found  # no search is repeated
     assert found.nodes == (1000, 2000)
     assert len(found.variants) == len(STEPS) + 1
     assert variants == list(range(len(STEPS) + 1))
@@ -81,7 +81,7 @@ def test_a_hanging_bishop_is_seen_at_once(report, scripted, monkeypatch, tmp_pat
     assert other.variants[0].seen == (1,)
 
 
-def test_other_folders_are_refused(tmp_path):
+def test_folders_of_other_runs_are_refused(tmp_path):
     for number, (line, verb, words) in enumerate(
         (
             (LOSS, "match", "`judged` .*: a run of match; name a folder of judge moves"),

@@ -1,4 +1,4 @@
-"""Positions to be judged: what was asked for, the same however many look for them."""
+"""Selection of positions to judge: they meet the conditions and do not depend on the number of workers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[3]
 SAMPLE = (ROOT / "experiments" / "sample" / "valid_sample.hcpe3",)
 
 
-def test_a_position_is_that_of_its_game():
+def test_positions_are_those_of_their_games():
     game = next(read_recorded(SAMPLE))
     for ply in (3, LEAD, len(game.moves)):
         position = position_at(game, ply)
@@ -44,13 +44,13 @@ def test_a_position_is_that_of_its_game():
         assert get_sfen(position.set_up()).split()[:3] == board.sfen().split()[:3]
 
 
-def test_the_file_depends_on_games_and_seed_alone(scripted, tmp_path):
+def test_the_file_depends_only_on_games_and_seed(scripted, tmp_path):
     scripted.answer({"else": ["7g7f", "cp 600"]})
     judging = Judging(judge=scripted.command, judge_nodes=5, answers=tmp_path / "answers", workers=3)
     selection = Selection(SAMPLE, tmp_path / "one", count=12)
     report = select_positions(selection, judging)
     assert report.positions == 12
-    assert len(scripted.asked()) < 100  # of 300 games
+    assert len(scripted.asked()) < 100  # the sample has 300 games
     select_positions(replace(selection, output=tmp_path / "two"), replace(judging, workers=1))
     select_positions(replace(selection, output=tmp_path / "three", seed=2), judging)
     one, two, three = (read_positions(tmp_path / name / POSITIONS) for name in ("one", "two", "three"))
@@ -63,7 +63,7 @@ def test_the_file_depends_on_games_and_seed_alone(scripted, tmp_path):
     assert scripted.asked() == asked
 
 
-def test_what_is_found_counts_when_all_before_it_have_come():
+def test_positions_count_when_all_earlier_jobs_are_done():
     found = {0: None, 2: "x", 1: "y", 4: "z"}
     assert _found_in_a_row({job: SelectedPosition(job=job, position=text) for job, text in found.items()}) == 2
 
@@ -87,8 +87,8 @@ def test_another_seed_takes_other_games(scripted, tmp_path, monkeypatch):
     assert [sorted(games) for games in taken] == [list(range(9))] * 4
 
 
-def test_a_position_is_taken_where_the_record_is_balanced_and_there_is_a_choice(scripted, tmp_path):
-    game = next(read_recorded(SAMPLE))  # with one legal move at ply 102
+def test_selected_positions_are_balanced_and_have_several_moves(scripted, tmp_path):
+    game = next(read_recorded(SAMPLE))  # it has only one legal move at ply 102
     scripted.answer({"else": ["7g7f", "cp 0"]})
     judge = Judging(judge=scripted.command, judge_nodes=5, answers=tmp_path / "answers").open()
     scores = np.full(len(game.moves), 601, np.int16)
@@ -110,7 +110,7 @@ def test_a_position_is_taken_where_the_record_is_balanced_and_there_is_a_choice(
     assert len(scripted.asked()) == before + TRIES
 
 
-def test_what_the_judge_finds_decided_is_not_taken(scripted, tmp_path):
+def test_positions_that_the_judge_finds_decided_are_not_selected(scripted, tmp_path):
     scripted.answer({"else": ["7g7f", "cp -601"]})
     judging = Judging(judge=scripted.command, judge_nodes=5, answers=tmp_path / "answers", workers=2)
     with pytest.raises(ValueError, match=r"none of .* games has such a position"):
@@ -118,7 +118,7 @@ def test_what_the_judge_finds_decided_is_not_taken(scripted, tmp_path):
     assert not (tmp_path / "one" / POSITIONS).exists()
 
 
-def test_in_an_attack_the_mover_would_be_mated_if_he_passed(scripted, tmp_path):
+def test_in_selected_attacks_a_pass_would_be_mated(scripted, tmp_path):
     judging = Judging(judge=scripted.command, judge_nodes=5, answers=tmp_path / "answers", workers=2)
     select_positions(Selection(SAMPLE, tmp_path / "attack", count=4, attack=True), judging)
     selected = read_positions(tmp_path / "attack" / POSITIONS)
@@ -147,7 +147,7 @@ def test_passing_changes_nothing_but_the_turn():
         ({"games": (Path("positions.hcpe"),)}, r"positions\.hcpe: holds positions without the moves"),
     ],
 )
-def test_what_makes_no_sense_is_told_in_words(changes, words, scripted, tmp_path, monkeypatch):
+def test_invalid_selections_are_refused(changes, words, scripted, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("positions.hcpe").write_bytes(bytes(38))
     judging = Judging(judge=scripted.command, answers=tmp_path / "answers")

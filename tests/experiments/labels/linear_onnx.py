@@ -1,4 +1,4 @@
-"""A policy-value network in ONNX without training: a random linear function of the planes, not symmetric."""
+"""A policy-value network in ONNX without training: a random linear function of the planes that is not symmetric."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_labels_are_the_mean_over_the_mirrored_board(model, records):
     assert (labels.open().label(damaged)[0] == UNLABELLED).tolist() == [False, True, False]
 
 
-def test_relabelling_by_a_network_is_resumed_and_known_by_its_digest(model, source, records, tmp_path):
+def test_relabelling_by_a_network_is_resumed_and_checks_its_digest(model, source, records, tmp_path):
     labels = Labelling("network", str(model))
     options = Relabelling((source,), tmp_path / "out", labels, workforce=Workforce(1))
     made = relabel(options)
@@ -176,7 +176,7 @@ def test_an_average_is_that_of_win_rates():
         (Labelling("engine", nodes=5, engine="e", second_net="default"), ("second_net", "label")),
     ],
 )
-def test_labels_that_make_no_sense_are_refused(options, fields, model, source, tmp_path):
+def test_invalid_labels_are_refused(options, fields, model, source, tmp_path):
     named = {name: str(model) for name in ("net", "second_net") if getattr(options, name) == "MODEL"}
     with pytest.raises(OptionError) as refused:
         relabel(Relabelling((source,), tmp_path, replace(options, **named)))

@@ -1,4 +1,4 @@
-"""Kept positions of long searches are in the table, and their labels are what the table holds."""
+"""Positions kept from long searches are in the table, and their labels are the table's entries."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def records() -> np.ndarray:
     return position_records(found, "hcpe", 0).view(hcpe_dtype).copy()
 
 
-def test_labels_are_what_the_table_holds(records):
+def test_labels_equal_the_entries_of_the_table(records):
     network = load_network("lite-16-4-32")
     keeper, studio = TreeKeeper(network), Studio(network)
     pos, study = new_position(), np.zeros(1, study_dtype)[0]

@@ -1,4 +1,4 @@
-"""What is said of positions by the million equals what the engine says of them one by one."""
+"""Labels of many positions equal the engine's results for single positions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def network():
 
 @pytest.fixture(scope="module")
 def boards() -> list[cshogi.Board]:
-    """Positions of random games, in check and not."""
+    """Return positions of random games, in check and not."""
     random, found = np.random.default_rng(11), []
     for _ in range(6):
         board = cshogi.Board()
@@ -49,7 +49,7 @@ def codes_of(boards) -> np.ndarray:
     return codes
 
 
-def test_static_labels_are_the_networks_word(network, boards):
+def test_static_labels_equal_the_evaluation(network, boards):
     scores, moves = Studio(network).study(codes_of(boards), STATIC)
     for board, score in zip(boards, scores.tolist(), strict=True):
         if board.is_check():
@@ -59,7 +59,7 @@ def test_static_labels_are_the_networks_word(network, boards):
     assert not moves.any()
 
 
-def test_searches_are_the_engines(network, boards):
+def test_searched_labels_equal_those_of_the_engine(network, boards):
     studio, engine = Studio(network, hash_mb=8), AlphaBetaEngine(network, 8)
     for board in boards[:12]:
         studio.forget()
@@ -70,7 +70,7 @@ def test_searches_are_the_engines(network, boards):
         assert cshogi.move_to_usi(board.move_from_move16(int(moves[0]))) == found.best_move
 
 
-def test_what_is_no_position_has_no_label(network):
+def test_invalid_positions_have_no_label(network):
     codes = np.zeros((2, 32), np.uint8)
     codes[1] = 255
     for how in (STATIC, QUIESCENCE, SEARCH):
@@ -93,11 +93,11 @@ def test_leaves_are_quiet_ends_of_lines(network, boards):
         sign = 1 if board.turn == boards[place].turn else -1
         if abs(int(scores[place])) < 20000:
             fitting.append(sign * said == scores[place])
-    # Quiescence is worth what stands at its line's end, but where the table told a value without its line.
+    # A quiescence score is the evaluation at the end of its line, unless the table gave a value without a line.
     assert np.mean(fitting) > 0.95
 
 
-def test_samples_are_what_the_search_asked_about(network, boards):
+def test_samples_are_positions_of_the_search(network, boards):
     codes = codes_of(boards)
     plain = Studio(network).study(codes, SEARCH, nodes=900)
     studio = Studio(network)
@@ -112,8 +112,8 @@ def test_samples_are_what_the_search_asked_about(network, boards):
         assert not board.is_check()
         own.append(differing_squares(board, boards[source]))
         other.append(differing_squares(board, boards[::-1][source]))
-    assert np.mean(own) < 0.5 * np.mean(other)  # a search is of positions like its root
-    # Keeping them changes nothing of the search.
+    assert np.mean(own) < 0.5 * np.mean(other)  # positions of a search are similar to its root
+    # Keeping them does not change the search.
     again = Studio(network)
     searched = again._run(codes, SEARCH, 900, 0, False, 50, 9)
     assert searched[0].tolist() == plain[0].tolist()
@@ -124,14 +124,14 @@ def differing_squares(one, two) -> int:
     return sum(piece != other for piece, other in zip(one.pieces, two.pieces, strict=True))
 
 
-def test_a_study_is_ended_from_another_thread(network, boards):
+def test_a_study_is_stopped_from_another_thread(network, boards):
     studio = Studio(network)
     studio.stop()
     with pytest.raises(Stopped):
         studio.study(codes_of(boards), SEARCH, nodes=1000)
 
 
-def test_a_walk_is_of_legal_moves(boards):
+def test_walks_consist_of_legal_moves(boards):
     codes = codes_of(boards)
     for least, most in ((0, 0), (1, 1), (0, 3)):
         found, steps, places = walk(codes, least, most, seed=3)
@@ -151,7 +151,7 @@ def test_a_walk_is_of_legal_moves(boards):
 
 
 @pytest.mark.parametrize(("least", "most"), [(1, 1), (1, 4), (0, 3)])
-def test_a_walk_s_moves_are_as_likely_whatever_their_number(least, most):
+def test_lengths_and_moves_of_walks_are_uniform(least, most):
     starts = np.tile(codes_of([cshogi.Board()]), (30_000, 1))
     found, steps, _ = walk(starts, least, most, seed=7)
     _, lengths = np.unique(steps, return_counts=True)
@@ -160,7 +160,9 @@ def test_a_walk_s_moves_are_as_likely_whatever_their_number(least, most):
     assert len(moves) == 30
     for counts in (lengths, moves):
         expected = counts.sum() / len(counts)
-        assert ((counts - expected) ** 2 / expected).sum() < len(counts) + 6 * (2 * len(counts)) ** 0.5  # chi-squared
+        assert ((counts - expected) ** 2 / expected).sum() < len(counts) + 6 * (
+            2 * len(counts)
+        ) ** 0.5  # chi-squared test
 
 
 def children(board) -> set[bytes]:
@@ -174,7 +176,7 @@ def children(board) -> set[bytes]:
 
 @given(st.lists(st.binary(min_size=32, max_size=32), min_size=1, max_size=40))
 @settings(max_examples=50)
-def test_what_was_seen_is_known(found):
+def test_added_positions_are_known(found):
     codes = np.frombuffer(b"".join(found), np.uint8).reshape(-1, 32)
     seen, met = Seen(1), set()
     first = seen.add(code_hashes(codes))
@@ -184,7 +186,7 @@ def test_what_was_seen_is_known(found):
     assert not seen.add(code_hashes(codes[-1:])).any()
 
 
-def test_next_to_nothing_is_forgotten_while_there_is_room():
+def test_almost_nothing_is_forgotten_while_there_is_room():
     seen = Seen(1)  # room for 131,072
     hashes = np.random.default_rng(3).integers(1, 1 << 63, 40_000, dtype=np.uint64)
     assert seen.add(hashes).mean() == 1
@@ -199,7 +201,7 @@ def test_next_to_nothing_is_forgotten_while_there_is_room():
     st.floats(200, 1000),
 )
 @settings(max_examples=100)
-def test_results_pull_scores_their_way(scores, share, scale):
+def test_blending_moves_scores_toward_results(scores, share, scale):
     given_scores = np.array(scores, np.int16)
     for result in (0.0, 0.5, 1.0):
         blended = blend_results(given_scores, np.full(len(scores), result), share, scale).astype(int)
@@ -210,20 +212,20 @@ def test_results_pull_scores_their_way(scores, share, scale):
             assert (blended <= np.ceil(limit) + 1).all()
         assert (np.abs(blended) <= 10 * scale + 1).all()
         rate = (1 - share) * win_rate(given_scores, scale) + share * result
-        inside = (rate > 1e-4) & (rate < 1 - 1e-4)  # ten logits are 0.00005 from the end
+        inside = (rate > 1e-4) & (rate < 1 - 1e-4)  # ten logits are 0.00005 from 0 or 1
         np.testing.assert_allclose(win_rate(blended, scale)[inside], rate[inside], atol=0.7 / (4 * scale))
     untouched = blend_results(given_scores, np.full(len(scores), np.nan), share, scale)
     assert untouched.tolist() == scores
 
 
-def test_results_leave_mates_and_what_is_not_known():
+def test_blending_keeps_mates_and_missing_scores():
     scores = np.array([31_990, -31_000, UNLABELLED, 0], np.int16)
     blended = blend_results(scores, np.array([0.0, 1.0, 1.0, 1.0]), 0.5, 600)
     assert blended.tolist() == [31_990, -31_000, UNLABELLED, round(600 * np.log(3))]
 
 
 @pytest.mark.parametrize("scale", [600.0, 3000.0, 5000.0, 1e6])
-def test_scores_of_a_wide_scale_become_no_mates(scale):
+def test_blended_scores_stay_below_mates(scale):
     blended = blend_results(np.array([800, -800], np.int16), np.array([1.0, 0.0]), 1.0, scale)
     most = min(10 * scale, 29_999)
     assert blended.tolist() == [most, -most]

@@ -1,4 +1,4 @@
-"""d1-RMSE: nothing for the search that made the labels, more for what knows less."""
+"""d1-RMSE: zero for the network that made the labels, more for weaker networks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def records() -> np.ndarray:
     return position_records(found, "hcpe", 0).view(hcpe_dtype)
 
 
-def test_a_network_is_its_own_yardstick(records, tmp_path):
+def test_a_network_has_no_error_on_its_own_yardstick(records, tmp_path):
     studio = Studio(load_network("default"), 1)
     labelled = records.copy()
     for record in labelled:
@@ -44,7 +44,7 @@ def test_a_network_is_its_own_yardstick(records, tmp_path):
     save_network(material_network(), material)
     other = measure_d1(str(material), [path])
     assert 0.05 < other.rmse < 0.5
-    # The error is how far the figure scatters where positions are drawn from these again and again.
+    # The error equals the standard deviation under bootstrap samples of the positions.
     studio, found = Studio(material_network(), 1), []
     for record in labelled:
         studio.forget()
@@ -56,7 +56,7 @@ def test_a_network_is_its_own_yardstick(records, tmp_path):
     assert other.error == pytest.approx(np.sqrt(drawn.mean(1)).std(), rel=0.15)
 
 
-def test_records_without_scores_say_nothing(records, tmp_path):
+def test_records_without_scores_are_refused(records, tmp_path):
     path = tmp_path / "yard.hcpe"
     unscored = records.copy()
     unscored["score"], unscored["padding"] = 0, NO_SCORE
@@ -75,7 +75,7 @@ def test_results_are_predicted_where_records_have_them(tmp_path):
     assert found.d1 is None
     assert found.results is not None
     assert found.results.result_positions == report.positions
-    assert found.results.result_log_loss < 0.65  # of a network that knows nothing it is 0.693
+    assert found.results.result_log_loss < 0.65  # 0.693 for a network that always predicts 0.5
     assert found.results.result_accuracy is not None
     assert found.results.result_accuracy > 0.55
     assert found.figures() == [found.results]

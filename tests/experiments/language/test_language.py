@@ -1,4 +1,4 @@
-"""The tables of texts: complete, alike in their values, and chosen by option, locale and notation."""
+"""The tables of texts are complete, have the same values, and are chosen by option, locale and notation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalogue of messages: complete for what players meet, of messages that exist, and used by the front door."""
+"""The catalogue of messages covers the errors that players meet, has only existing messages, and is used."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ PLAYERS_FILES = [
 ]
 """Files whose errors reach a player through analyse, explain, mate, match or report."""
 OF_VALUES_ALONE = ("{} is {}", "SFEN {}: {}", "SFEN {text}: {error}")
-"""Messages whose values hold the text, and are translated."""
+"""Messages that consist of translated values."""
 RAISING = ("Error", "error", "_disagreement")
 
 
 def template(node: ast.expr) -> str | None:
-    """Return the text of an expression with `{}` for each value; None if it is no text."""
+    """Return the text of an expression with `{}` for each value; None if it is not a text."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
@@ -106,7 +106,7 @@ def test_every_error_that_a_player_meets_has_a_japanese_message() -> None:
     assert not missing, "\n".join(missing)
 
 
-def test_a_place_before_an_error_changes_nothing_in_its_message() -> None:
+def test_a_place_before_an_error_does_not_change_its_message() -> None:
     for place, text in raised_messages():
         message = filled(text)
         assert translated(f"g.kif: {message}") == f"g.kif: {translated(message)}", place
@@ -190,7 +190,7 @@ def test_labels_are_translated_without_their_names(text: str, expected: str | No
     wanted = expected or "2026-01-02T03:04:05+00:00 から 2026-01-03T03:04:05+00:00（中断）"
     with reading(JAPANESE):
         assert label(text) == wanted
-        assert shown("first: no moves") == "first: 指し手がありません"  # a label is no message
+        assert shown("first: no moves") == "first: 指し手がありません"  # a label is not a message
     assert label(text) == text
 
 
@@ -243,7 +243,7 @@ def test_compiling_is_reported_in_the_commands_language(state, line, monkeypatch
         (["report", ".", "--output", "page.htm"], ".html にしてください"),
     ],
 )
-def test_the_front_door_complains_in_japanese(arguments, words, monkeypatch, capsys, tmp_path) -> None:
+def test_errors_of_the_command_are_japanese(arguments, words, monkeypatch, capsys, tmp_path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["liteshogi", *arguments, "--language", "ja"])
     with pytest.raises(SystemExit) as end:

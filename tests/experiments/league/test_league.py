@@ -1,4 +1,4 @@
-"""Toy leagues in process: what is counted, what goes on after a kill, and what the KIF says."""
+"""Small leagues in process: results, resuming after a kill, and KIF."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def command(*arguments: str) -> Command:
 
 @pytest.fixture(scope="module")
 def league(tmp_path_factory):
-    """The arguments of a league of three, the report of its games, and their folder with KIF."""
+    """Play a league of three; return its arguments, its report, and its folder with KIF."""
     place = tmp_path_factory.mktemp("league")
     save_network(material_network(), place / "material.safetensors")
     players = [str(place / "material.safetensors"), "default", "wide$x_$=default razor_margin=400"]
@@ -56,7 +56,7 @@ def jobs_of(folder: Path) -> list[int]:
     return [json.loads(line)["job"] for line in (folder / RESULTS).read_text().splitlines()]
 
 
-def test_every_two_have_met_and_the_table_adds_up(league):
+def test_all_players_have_met_and_the_table_adds_up(league):
     _, report, folder = league
     assert {(one.first, one.second) for one in report.meetings} == {
         ("material", "default"),
@@ -72,7 +72,7 @@ def test_every_two_have_met_and_the_table_adds_up(league):
     assert checks == {"material.safetensors": SAME, "default": SAME, "shard_00000.hcpe3": SAME}
 
 
-def test_the_kif_says_who_won(league):
+def test_kif_has_players_and_results(league):
     _, report, folder = league
     points = dict.fromkeys((row.name for row in report.players), 0.0)
     files = sorted((folder / "kif").iterdir())
@@ -85,12 +85,12 @@ def test_the_kif_says_who_won(league):
         assert game.scored.all()
     assert points == {row.name: row.points for row in report.players}
     names = [path.read_text("utf-8").split("手：")[1].splitlines()[0] for path in files[:2]]
-    assert names[0] != names[1]  # colours changed
+    assert names[0] != names[1]  # colours are swapped
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
 @pytest.mark.slow
-def test_a_killed_league_goes_on_without_repeats(league, tmp_path):
+def test_a_killed_league_resumes_without_repeats(league, tmp_path):
     arguments, report, _ = league
     words = [sys.executable, "-m", "liteshogi", "match", *arguments, "-o", str(tmp_path)]
     process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -108,13 +108,13 @@ def test_a_killed_league_goes_on_without_repeats(league, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_league_on_a_cluster_is_that_of_threads(league, cluster, tmp_path):
+def test_a_league_on_a_cluster_has_the_results_of_threads(league, cluster, tmp_path):
     arguments, report, _ = league
     there = command(*arguments, "--ray", cluster.address, "-o", str(tmp_path)).play()[0]
     assert replace(there, folder=report.folder) == report
 
 
-def test_another_league_is_not_gone_on_with(league, monkeypatch):
+def test_another_league_cannot_resume(league, monkeypatch):
     arguments, _, folder = league
     players = [parse_participant(text) for text in (arguments[0], "default", "wide$x_$=default razor_margin=399")]
     rules = CountedGames(nodes=30, games=2 * PAIRS, max_plies=60, output=folder)
@@ -166,8 +166,8 @@ def test_games_through_shogiarena_are_counted_for_every_meeting(tmp_path, monkey
     players = [parse_participant(name) for name in ("x", "y", "z")]
     report = play_league(UsiGames(games=4, output=tmp_path), players)
     assert asked == [12, False]
-    told = [[one.first, one.second, one.wins, one.draws, one.losses] for one in report.meetings]
-    assert told == [["x", "y", 1, 1, 0], ["y", "z", 0, 0, 1]]
+    meetings = [[one.first, one.second, one.wins, one.draws, one.losses] for one in report.meetings]
+    assert meetings == [["x", "y", 1, 1, 0], ["y", "z", 0, 0, 1]]
     assert report.remarks[-1] == "late"
 
 
@@ -185,7 +185,7 @@ def test_a_gauntlet_is_the_first_against_all_others():
     assert meetings_of(3, gauntlet=False) == [(0, 1), (0, 2), (1, 2)]
 
 
-def test_neighbours_are_so_many_places_apart():
+def test_neighbours_are_within_the_given_distance():
     assert meetings_of(4, False, neighbours=1) == [(0, 1), (1, 2), (2, 3)]
     assert meetings_of(4, False, neighbours=2) == [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]
     assert meetings_of(4, False, neighbours=3) == meetings_of(4, False)
@@ -204,7 +204,7 @@ def test_neighbours_are_so_many_places_apart():
         (("default", "a=default", "b=default", "--gauntlet", "--neighbours", "1"), "`neighbours`: has no effect"),
     ],
 )
-def test_what_makes_no_league_is_said_before_a_folder_is_made(arguments, words, tmp_path):
+def test_invalid_leagues_are_refused_before_a_folder_is_made(arguments, words, tmp_path):
     with pytest.raises((ValueError, OSError)) as raised:
         command(*arguments, "--nodes", "30", "-o", str(tmp_path / "l")).play()
     assert str(raised.value).startswith(words)

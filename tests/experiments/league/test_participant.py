@@ -1,4 +1,4 @@
-"""Players as the command line names them."""
+"""Players as written on the command line."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def test_a_player_is_a_name_a_command_and_options(text, label, command, options,
     assert found.name == name
 
 
-def test_a_quotation_that_is_not_closed_is_told_with_its_player():
+def test_an_unclosed_quotation_is_reported_with_its_player():
     with pytest.raises(ValueError, match='player "engine Style=Wild\'": No closing quotation'):
         parse_participant("engine Style=Wild'")
 
 
-def test_a_file_is_what_it_is_called(tmp_path, monkeypatch):
+def test_a_file_name_may_contain_spaces_and_equals_signs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "a=b c=d.safetensors"
     path.touch()
@@ -67,7 +67,7 @@ WORDS = st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,8}", fullmatch=True)
 
 
 @given(WORDS, st.lists(st.tuples(WORDS, st.from_regex(r"[A-Za-z0-9 /._-]{0,12}", fullmatch=True)), max_size=3))
-def test_what_is_written_is_read(label, options):
+def test_written_players_are_read_back(label, options):
     text = f"{label}=/engines/x" + "".join(f" {name}='{value}'" for name, value in options)
     chosen = tuple(f"{name}={value}" for name, value in options)
     assert parse_participant(text) == Participant(label, "/engines/x", chosen)

@@ -1,4 +1,4 @@
-"""A loop that begins with material alone: cut wherever it may be, it comes to the same networks."""
+"""A loop that begins with a material network gives the same networks after any interruption."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from liteshogi.__main__ import main
 expansion.NODES_A_JOB = 4_000
 main()
 """
-"""The commands in another process, of jobs as small as here."""
+"""Program that runs a command with jobs as small as in this process."""
 STAGES = ["games", "positions", "held-out-games", "held-out-positions", "training", "folding", "gate"]
 TRAINING = ValueTraining(
     data=(), network=DenseConfig(8, (8,), 2), optimiser=OptimiserConfig(learning_rate=0.01), batch_size=64, epochs=2
@@ -71,13 +71,13 @@ LOOP = Loop(
     workers=2,
     seed=14,
 )
-"""Whatever a candidate is worth it passes if it has a point, as either has with this seed, so that the second
-generation plays with the first one's network."""
+"""Any candidate with a point passes, as both do with this seed, so the second generation plays with the network of
+the first."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def several_jobs():
-    """Even these few games are some jobs, between which a stage can be cut. Few positions show what folding costs."""
+    """Make jobs small, so that stages can be interrupted between jobs, and measure folding on few positions."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expansion, "NODES_A_JOB", 4_000)
         patch.setattr(generation, "FOLDED_POSITIONS", 500)
@@ -86,13 +86,13 @@ def several_jobs():
 
 @pytest.fixture(scope="module")
 def uncut(several_jobs, tmp_path_factory) -> tuple[Loop, LoopReport]:
-    """A loop that nobody disturbed, and its report."""
+    """An uninterrupted loop and its report."""
     loop = replace(LOOP, output=tmp_path_factory.mktemp("loops") / "uncut")
     return loop, run_loop(loop, TRAINING)
 
 
 def outcome(folder: Path) -> dict[str, Any]:
-    """Every figure, record and weight of a loop, but for times and the order in which a match's games have ended."""
+    """Return all figures, records and weights of a loop, except times and the order in which games of a match ended."""
     made: dict[str, Any] = {"stages": [replace(one, seconds=0) for one in read_lines(folder, Stage)]}
     for path in sorted(folder.rglob("shard_*")):
         if path.parent.name[:5] not in ("gate", "match"):
@@ -107,7 +107,7 @@ def outcome(folder: Path) -> dict[str, Any]:
     return made
 
 
-def test_generations_play_learn_and_pass_the_gate(uncut):
+def test_generations_play_train_and_pass_the_gate(uncut):
     loop, report = uncut
     stages = [(one.generation, one.stage) for one in read_lines(loop.output, Stage)]
     made = [*STAGES, "against material"]
@@ -121,7 +121,7 @@ def test_generations_play_learn_and_pass_the_gate(uncut):
     assert set(second.against) == {"material"}
     assert first.training is not None
     assert (first.training.loss or 0) > 0
-    # What a generation is made by: games of the net before, labels of it, positions of both, its weights.
+    # A generation uses games and labels of the previous network, positions of both generations, and its weights.
     folder = loop.output / "generation-002"
     played = describe_source(folder / "games-2")
     labelled = describe_source(folder / "positions-2")
@@ -136,7 +136,7 @@ def test_generations_play_learn_and_pass_the_gate(uncut):
     assert read_run(loop.output).totals["accepted"] == 2
 
 
-def test_all_that_it_is_made_of_can_be_verified(uncut, tmp_path):
+def test_all_files_of_a_loop_can_be_verified(uncut, tmp_path):
     moved = shutil.copytree(uncut[0].output, tmp_path / "moved")
     checks = {check.file: check.state for check in verify((moved,))}
     assert set(checks.values()) == {SAME}
@@ -144,7 +144,7 @@ def test_all_that_it_is_made_of_can_be_verified(uncut, tmp_path):
     assert checks.keys() >= {"material.safetensors", *(f"generation-002/{name}" for name in generation)}
 
 
-def test_a_finished_loop_has_nothing_to_do_and_goes_on_when_more_is_asked_for(uncut, tmp_path, capsys):
+def test_a_finished_loop_can_be_extended(uncut, tmp_path, capsys):
     loop, report = uncut
     before = outcome(loop.output)
     capsys.readouterr()
@@ -158,11 +158,11 @@ def test_a_finished_loop_has_nothing_to_do_and_goes_on_when_more_is_asked_for(un
 
 
 class Cut(BaseException):
-    """Stands for a kill."""
+    """Error that simulates a kill."""
 
 
-def test_a_cut_between_any_two_stages_costs_nothing(uncut, tmp_path, monkeypatch):
-    """Each stage's end is cut off once, after its work and before the ledger knows of it."""
+def test_an_interruption_after_any_stage_does_not_change_the_results(uncut, tmp_path, monkeypatch):
+    """Each stage is interrupted once, after its work and before its entry in the ledger."""
     loop = replace(uncut[0], output=tmp_path / "cut")
     append, tried = RunWriter.append, set()
 
@@ -185,7 +185,7 @@ def test_a_cut_between_any_two_stages_costs_nothing(uncut, tmp_path, monkeypatch
     assert outcome(loop.output) == outcome(uncut[0].output)
 
 
-def test_ctrl_c_within_stages_shows_in_no_bit(uncut, tmp_path, monkeypatch):
+def test_ctrl_c_within_stages_does_not_change_the_results(uncut, tmp_path, monkeypatch):
     loop = replace(uncut[0], output=tmp_path / "cut")
     landings = steps = cuts = 0
     append, take_step = Shards.append, TrainingRun.take_step
@@ -224,7 +224,7 @@ def without_times(report: LoopReport) -> list[GenerationRow]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
-def test_a_killed_command_goes_on(tmp_path, capsys):
+def test_a_killed_command_resumes(tmp_path, capsys):
     (tmp_path / "config.json").write_text('{"kind": "dense", "width": 8, "batch-size": 64, "epochs": 1}')
     words = "--generations 1 --positions 400 --nodes 20 --max-moves 40 --random 0 --tree 1 --label-nodes 10 --workers 1"
     words += " --gate-games 10 --gate-nodes 10 --held-out 0.1"
@@ -283,18 +283,18 @@ def test_another_training_is_refused_by_name(uncut):
 
 
 @pytest.mark.parametrize("changes", [{"max_steps": 3}, {"overwrite": True}])
-def test_a_training_that_would_not_come_to_its_end_is_refused(uncut, changes):
+def test_an_unreachable_end_of_training_is_refused(uncut, changes):
     with pytest.raises(ValueError, match="trains each network to its end"):
         run_loop(uncut[0], replace(TRAINING, **changes))
 
 
-def test_a_rejected_candidate_leaves_the_best_in_its_place(tmp_path):
+def test_a_rejected_candidate_does_not_replace_the_best_network(tmp_path):
     hard = replace(LOOP, output=tmp_path / "hard", generations=2, sprt=(900, 1000), against=(), held_out=0.0)
     report = run_loop(hard, TRAINING)
     assert [row.accepted for row in report.generations] == [None, False, False]
     assert [row.gate.best for row in report.generations[1:] if row.gate] == [0, 0]
     assert report.best == hard.output / "generation-000" / "net.safetensors"
-    # The second candidate learns from the positions of both, which are others.
+    # The second candidate learns from the positions of both generations, which differ.
     first, second = (set(codes_of(hard.output / f"generation-00{one}/positions-{one}")) for one in (1, 2))
     assert len(first & second) < len(second) / 10
     assert "held-out" not in as_table(report.generations)
@@ -305,8 +305,8 @@ def codes_of(folder: Path) -> list[bytes]:
     return [row.tobytes() for path in record_files([folder]) for row in np.fromfile(path, "V38")]
 
 
-def test_only_the_last_generations_records_are_kept(uncut, tmp_path):
-    """A loop that keeps little comes to the same; what it removes is asked for by nobody."""
+def test_only_records_of_the_last_generations_are_kept(uncut, tmp_path):
+    """A loop that removes old records has the same results; no later stage needs the removed files."""
     loop = replace(uncut[0], output=tmp_path / "lean", window=1, keep=1)
     run_loop(loop, TRAINING)
     assert {path.name for path in loop.output.glob("generation-*/*-[0-9]*")} == {
@@ -319,7 +319,7 @@ def test_only_the_last_generations_records_are_kept(uncut, tmp_path):
         run_loop(replace(uncut[0], keep=1), TRAINING)
 
 
-def test_a_trained_network_gives_its_weights_to_the_first_candidate(uncut, tmp_path):
+def test_the_first_candidate_starts_with_the_weights_of_a_trained_network(uncut, tmp_path):
     run = uncut[0].output / "generation-001" / "run"
     loop = replace(LOOP, output=tmp_path / "taught", first=str(run), generations=1, against=(), held_out=0.0)
     run_loop(loop, TRAINING)
@@ -328,13 +328,13 @@ def test_a_trained_network_gives_its_weights_to_the_first_candidate(uncut, tmp_p
     assert training["init_from"]["sha256"] == second["init_from"]["sha256"]
     played = load_network(loop.output / "generation-000" / "net.safetensors")
     assert played.width == 32
-    # One of other sizes plays first, and the candidate begins with weights of its own.
+    # A network of other sizes plays first, and the candidate begins with new weights.
     other = replace(TRAINING, network=DenseConfig(16, (8,), 1))
     run_loop(replace(loop, output=tmp_path / "other"), other)
     assert load_model(tmp_path / "other" / "generation-001" / "run")[1].provenance["init_from"] is None
 
 
-def test_a_folder_that_was_moved_while_a_candidate_was_trained_goes_on(uncut, tmp_path, monkeypatch):
+def test_a_folder_moved_during_training_is_resumed(uncut, tmp_path, monkeypatch):
     loop = replace(uncut[0], output=tmp_path / "here")
     take_step = TrainingRun.take_step
 
@@ -356,14 +356,14 @@ def test_a_yardstick_measures_the_first_network_too(uncut, tmp_path):
     yardstick = uncut[0].output / "generation-001" / "held-out-positions-1"
     loop = replace(LOOP, output=tmp_path, generations=1, against=(), held_out=0.0, yardstick=(yardstick,))
     material, candidate = run_loop(loop, TRAINING).generations
-    # The records are labelled by searches of the first network, which is nearer to itself than what is hardly trained.
+    # The first network labelled the records, so it has a smaller error than a barely trained one.
     assert material.yardstick is not None
     assert candidate.yardstick is not None
     assert 0 <= material.yardstick.d1_rmse < candidate.yardstick.d1_rmse < 0.6
     assert material.yardstick.d1_positions == candidate.yardstick.d1_positions > 100
 
 
-def test_made_positions_alone_have_a_held_out_loss(tmp_path):
+def test_a_loop_without_recorded_games_has_a_held_out_loss(tmp_path):
     mixture = Mixture(played=0.0, random=1.0)
     loop = replace(LOOP, output=tmp_path, generations=1, against=(), mixture=mixture, label="static")
     generation = run_loop(loop, TRAINING).generations[1]
@@ -393,7 +393,7 @@ def test_made_positions_alone_have_a_held_out_loss(tmp_path):
         ({"ending": Ending(declaration=6)}, "`declaration` 6: must be"),
     ],
 )
-def test_what_cannot_be_done_is_said_before_a_folder_is_made(changes, words, tmp_path):
+def test_invalid_options_are_refused_before_a_folder_is_made(changes, words, tmp_path):
     with pytest.raises((ValueError, OSError), match=words):
         run_loop(replace(LOOP, output=tmp_path / "new", **changes), TRAINING)
     assert not (tmp_path / "new").exists()
@@ -414,7 +414,7 @@ def test_what_cannot_be_done_is_said_before_a_folder_is_made(changes, words, tmp
         ),
     ],
 )
-def test_openings_that_are_too_few_for_a_match_are_said_before_a_folder_is_made(changes, words, tmp_path):
+def test_too_few_openings_are_refused_before_a_folder_is_made(changes, words, tmp_path):
     (tmp_path / "openings.sfen").write_text("startpos moves 7g7f\nstartpos moves 2g2f\nstartpos moves 7g7f\n")
     openings = {"openings": tmp_path / "openings.sfen", "random_plies": (4, 8)}
     replace(LOOP, **openings).check()
@@ -423,16 +423,16 @@ def test_openings_that_are_too_few_for_a_match_are_said_before_a_folder_is_made(
     assert not (tmp_path / "new").exists()
 
 
-def test_openings_from_which_no_match_can_be_played_are_said_before_a_folder_is_made(tmp_path):
-    """Self-play passes over them."""
+def test_unplayable_openings_are_refused_before_a_folder_is_made(tmp_path):
+    """Self-play skips such openings."""
     (tmp_path / "openings.sfen").write_text("startpos\n4k4/ppppppppp/9/9/9/9/PPPPPPPPP/9/4K4 b - 321\n")
     with pytest.raises(ValueError, match=r"openings\.sfen line 2: the game is over \(move limit\)"):
         run_loop(replace(LOOP, output=tmp_path / "new", openings=tmp_path / "openings.sfen"), TRAINING)
     assert not (tmp_path / "new").exists()
 
 
-def test_no_generation_finds_at_its_gate_that_openings_come_again(tmp_path):
-    """Which openings come again is another matter with each generation's seed."""
+def test_openings_suffice_for_the_gates_of_all_generations(tmp_path):
+    """The repeated openings differ with the seed of each generation."""
     (tmp_path / "openings.sfen").write_text("startpos moves 7g7f\nstartpos moves 2g2f\n")
     loop = replace(LOOP, openings=tmp_path / "openings.sfen", random_plies=(1, 1), gate_games=12, against=())
     lines = read_openings(tmp_path / "openings.sfen")
@@ -468,7 +468,7 @@ def test_two_loops_do_not_work_in_one_folder(tmp_path):
         run_loop(replace(LOOP, output=tmp_path), TRAINING)
 
 
-def test_material_alone_is_a_network_like_others(tmp_path):
+def test_the_material_network_is_saved_and_evaluated_like_others(tmp_path):
     save_network(material_network(), tmp_path / "pieces.safetensors")
     loop = replace(LOOP, output=tmp_path / "loop", first=str(tmp_path / "pieces.safetensors"), generations=1)
     run_loop(loop, TRAINING)
@@ -477,7 +477,7 @@ def test_material_alone_is_a_network_like_others(tmp_path):
     assert outcome(loop.output) == outcome(named.output)
 
 
-def test_folds_of_a_finished_training_name_their_data(uncut):
-    """The folded network tells what it was made from: both folders, by the best network's games."""
+def test_the_folded_network_of_a_loop_names_its_data(uncut):
+    """The provenance of the folded network has both folders and the networks of their games."""
     provenance = load_network(uncut[1].best).provenance["training"]
     assert set(provenance["descriptions"]) == {"positions-1", "positions-2"}

@@ -1,4 +1,4 @@
-"""Matches in process: the same games however they are played, and every fault in words."""
+"""Matches in process: their games depend only on the options, and every error is one line."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def land_and_wait(*given):
 produce._ShardWork.land = land_and_wait
 main()
 """
-"""The commands, which wait after each pair, so that they are at work when a signal comes."""
+"""Program that runs a command and waits after each pair, so that signals arrive during the match."""
 
 
 @pytest.fixture(scope="module")
 def material(tmp_path_factory) -> str:
-    """A network that counts material."""
+    """The path of a network that counts material."""
     path = tmp_path_factory.mktemp("net") / "material.safetensors"
     save_network(material_network(), path)
     return str(path)
@@ -59,7 +59,7 @@ def material(tmp_path_factory) -> str:
 
 @pytest.fixture(scope="module")
 def match(material, tmp_path_factory) -> CountedMatch:
-    """A short match of unequal players, each of them in a folder of its own."""
+    """Return a function that plays a short match of unequal players, each time in another folder."""
     place = tmp_path_factory.mktemp("matches")
     return CountedMatch(material, "default", nodes=60, second_nodes=40, games=24, parallel=2, output=place / "match")
 
@@ -70,7 +70,7 @@ def played(match):
 
 
 def games_of(folder: Path) -> dict[int, bytes]:
-    """What each pair's number has left."""
+    """Return the games of a match by the number of the pair."""
     lines = [json.loads(line) for line in (folder / RESULTS).read_text().splitlines()]
     return {
         line["job"]: (folder / f"shard_{line['shard']:05}.hcpe3").read_bytes()[line["start"] : line["stop"]]
@@ -86,7 +86,7 @@ TIMES = ("nodes_per_second", "positions_per_hour", "parallel", "folder")
 
 
 @pytest.mark.parametrize("parallel", [1, 5])
-def test_games_depend_on_the_seed_and_the_pairs_number_alone(match, played, parallel, tmp_path):
+def test_games_depend_only_on_the_seed_and_the_number_of_the_pair(match, played, parallel, tmp_path):
     other = play_counted_match(replace(match, parallel=parallel, output=tmp_path))
     assert without_times(other) == without_times(played)
     assert games_of(tmp_path) == games_of(match.output)
@@ -94,7 +94,7 @@ def test_games_depend_on_the_seed_and_the_pairs_number_alone(match, played, para
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_match_on_a_cluster_is_that_of_threads(cluster, match, played, tmp_path):
+def test_a_match_on_a_cluster_has_the_games_of_threads(cluster, match, played, tmp_path):
     on_cluster = play_counted_match(replace(match, ray=cluster.address, output=tmp_path / "match"))
     assert without_times(on_cluster) == without_times(played)
     assert games_of(on_cluster.folder) == games_of(match.output)
@@ -122,7 +122,7 @@ def test_cshogi_replays_every_game_and_finds_the_same_end(match, played):
                 assert board.is_legal(move)
                 board.push(move)
             games += 1
-            if header["result"] in (1, 2):  # neither a draw nor declared or by repetition
+            if header["result"] in (1, 2):  # neither a draw nor an end by declaration or repetition
                 assert board.is_game_over()
                 assert int(header["result"]) == (2 if board.turn == cshogi.BLACK else 1)
         assert len(starts) == 2
@@ -136,13 +136,13 @@ def test_a_report_adds_up(match, played):
     assert played.points == sum(half / 2 * pairs for half, pairs in enumerate(played.pentanomial))
     assert played.first == "material.safetensors (60 nodes)"
     assert played.second == "default (40 nodes)"
-    # However small the limit, the first depth is searched to its end.
+    # With any limit, the first depth is searched completely.
     assert 40 <= played.nodes_a_move < 200
     an_hour = played.nodes_per_second / played.nodes_a_move * 3600
     assert played.positions_per_hour == pytest.approx(an_hour * match.parallel, abs=1)
 
 
-def test_a_report_of_runs_calls_the_players_as_the_match_does(material, tmp_path):
+def test_the_report_of_runs_uses_the_player_names_of_the_match(material, tmp_path):
     for folder in ("na", "nb"):
         save_network(material_network(), tmp_path / folder / "net.safetensors")
     na, nb = (str(tmp_path / folder / "net.safetensors") for folder in ("na", "nb"))
@@ -161,11 +161,11 @@ def test_a_report_of_runs_calls_the_players_as_the_match_does(material, tmp_path
         (f"{na} (10 nodes)", "mine"),
     ]
     section = match_section([Run(name, tmp_path / name, read_run(tmp_path / name)) for name in matches])
-    told = [(line[1], line[2]) for line in section.tables[0].lines]
-    assert told == [(one.first, one.second) for one in reports.values()]
+    players = [(line[1], line[2]) for line in section.tables[0].lines]
+    assert players == [(one.first, one.second) for one in reports.values()]
 
 
-def test_a_player_against_itself_is_even_and_more_nodes_win(tmp_path):
+def test_a_player_scores_half_against_itself_and_loses_to_more_nodes(tmp_path):
     same = CountedMatch("default", "default", nodes=50, games=16, parallel=2, output=tmp_path / "same")
     report = play_counted_match(same)
     assert report.pentanomial == (0, 0, 8, 0, 0)
@@ -174,26 +174,26 @@ def test_a_player_against_itself_is_even_and_more_nodes_win(tmp_path):
     report = play_counted_match(unequal)
     assert report.sprt.verdict == "elo1"
     assert report.games < 100
-    # The pairs behind the one that decided are kept, and the same command has nothing to do.
+    # Pairs after the deciding one are kept, and the same command has nothing to do.
     assert len(games_of(unequal.output)) == (report.games + report.games_beyond) // 2
     assert play_counted_match(unequal) == report
 
 
 @pytest.mark.slow
-def test_two_players_that_hardly_differ_are_even_by_side_and_colour(tmp_path):
-    """A player against itself plays each pair's game twice; one number that is another makes them two."""
+def test_nearly_equal_players_are_even_by_side_and_colour(tmp_path):
+    """A player against itself plays each game of a pair twice; one changed parameter makes the games differ."""
     other = ("reverse_futility_margin=88",)
     match = CountedMatch("default", "default", nodes=200, second_option=other, output=tmp_path)
     report = play_counted_match(match)
     assert report.games == 1000
     assert sum(report.pentanomial) - report.pentanomial[2] > 100
     assert report.elo_low < 0 < report.elo_high
-    # Black begins from half of the openings: the advantage that is left is less than that of the first move.
+    # Black begins in half of the openings, so black's advantage is less than that of the first move.
     assert report.black_elo_high > -20
     assert report.black_elo_low < 30
 
 
-def test_more_games_go_on_where_fewer_ended_and_other_options_are_refused(match, played, monkeypatch):
+def test_a_match_is_extended_and_other_options_are_refused(match, played, monkeypatch):
     before = games_of(match.output)
     longer = play_counted_match(replace(match, games=30))
     assert longer.games == 30
@@ -219,7 +219,7 @@ def test_more_games_go_on_where_fewer_ended_and_other_options_are_refused(match,
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
-def test_killed_and_interrupted_matches_go_on_without_repeats(match, played, tmp_path):
+def test_killed_and_interrupted_matches_resume_without_repeats(match, played, tmp_path):
     command = [sys.executable, "-c", UNHURRIED, "match", match.first, match.second, "--nodes", "60"]
     command += ["--second-nodes", "40", "--games", "24", "--parallel", "2", "-o", str(tmp_path)]
     for name in ("SIGKILL", "SIGINT"):
@@ -236,7 +236,7 @@ def test_killed_and_interrupted_matches_go_on_without_repeats(match, played, tmp
     assert games_of(tmp_path) == {number: raw for number, raw in games_of(match.output).items() if number < 12}
 
 
-def test_openings_of_a_file_are_each_played_before_one_comes_again(match, tmp_path):
+def test_all_openings_of_a_file_are_played_before_one_is_repeated(match, tmp_path):
     lines = [f"startpos moves {moves}" for moves in ("7g7f", "2g2f 8c8d", "2g2f 3c3d", "5g5f")]
     path = tmp_path / "openings.sfen"
     path.write_text("\n".join([*lines, lines[0]]))
@@ -255,7 +255,7 @@ def test_openings_of_a_file_are_each_played_before_one_comes_again(match, tmp_pa
     assert len({raw[:32] for raw in games_of(many.output).values()}) == 5
 
 
-def test_random_moves_must_leave_an_opening_balanced_and_lines_are_taken_as_they_are():
+def test_random_openings_are_balanced_and_given_openings_are_unchanged():
     player = Player(material_network(), nodes=10)
     settings = PairSettings(Ending(), ("startpos",), (1, 3), 100, 0.0, 1)
     worker, random = PairTask(player, player, settings).open(), np.random.default_rng(1)
@@ -269,8 +269,8 @@ def test_random_moves_must_leave_an_opening_balanced_and_lines_are_taken_as_they
 
 
 @pytest.mark.parametrize(("number", "random_plies"), [(21, (0, 0)), (18, (3, 4))])
-def test_an_opening_from_which_no_game_can_be_played_is_named_before_one_is(match, tmp_path, number, random_plies):
-    """Its own move number and the random moves, at the least, come to more than the longest game."""
+def test_an_unplayable_opening_is_reported_before_the_first_game(match, tmp_path, number, random_plies):
+    """Its move number plus the fewest random moves exceeds the longest game."""
     path = tmp_path / "openings.sfen"
     path.write_text(f"startpos moves 7g7f\n4k4/ppppppppp/9/9/9/9/PPPPPPPPP/9/4K4 b - {number}\n")
     late = replace(match, openings=path, games=4, max_plies=20, random_plies=random_plies, output=tmp_path / "late")
@@ -280,7 +280,7 @@ def test_an_opening_from_which_no_game_can_be_played_is_named_before_one_is(matc
     assert play_counted_match(replace(late, max_plies=21)).games == 4
 
 
-def test_whether_an_opening_is_balanced_depends_on_no_pair_before(monkeypatch):
+def test_the_balance_of_an_opening_does_not_depend_on_earlier_pairs(monkeypatch):
     player, seen = Player(load_network("default"), nodes=10), []
     task = PairTask(player, player, PairSettings(Ending(max_moves=12), ("startpos",), (8, 10), 100, 0.0, 1))
     worker = task.open()
@@ -299,7 +299,7 @@ def test_random_moves_that_end_a_game_are_drawn_again():
     assert all(worker.run(number).counts["positions"] == 2 for number in range(8))
 
 
-def test_what_is_compiled_is_no_part_of_a_pairs_time():
+def test_compiling_does_not_count_in_the_time_of_a_pair():
     code = """
 from experiments.games.compiled_game import play_game
 from experiments.matches.pair import PairSettings
@@ -331,14 +331,14 @@ def test_options_reach_the_player(material):
         assert read_player("default", (option,), 1, 0, "").player.steps == EVERY_STEP & ~(1 << number)
 
 
-def test_a_number_given_at_its_default_is_given_to_short_searches_too():
+def test_a_parameter_set_to_its_default_also_applies_to_short_searches():
     named = read_player("default", ("Futility_Margin=120", "razor_base=502"), 100, 0, "")
     numbers = make_numbers(named.player.parameters)
     assert numbers["short"]["futility_margin"] == numbers["long"]["futility_margin"] == 120 != SHORT["futility_margin"]
-    assert named.name(False) == "default (100 nodes, futility_margin=120)"  # the other changes nothing
+    assert named.name(False) == "default (100 nodes, futility_margin=120)"  # the other parameter has no effect
 
 
-def test_what_decides_the_games_reaches_them_and_their_description():
+def test_all_options_reach_the_games_and_their_description():
     named, lines = read_player("default", (), 5, 0, ""), ("startpos",)
     games = CountedGames(nodes=5, random_plies=(2, 4))
     task, described = games.task(named, named, lines), games.deciding(lines, {})
@@ -365,7 +365,7 @@ def test_networks_and_this_engine_play_in_process(material):
     assert not plays_in_process("liteshogi puct model.onnx")
 
 
-def test_nn_bin_takes_its_scale(tmp_path, nnue_content):
+def test_the_scale_of_an_nn_bin_is_an_option(tmp_path, nnue_content):
     path = tmp_path / "nn.bin"
     path.write_bytes(nnue_content("half_kp", 256, 32, 32))
     players = [read_player(str(path), options, 9, 0, "") for options in ((), ("FV_SCALE=24",))]
@@ -395,7 +395,7 @@ def test_nn_bin_takes_its_scale(tmp_path, nnue_content):
         ({"openings": Path("missing.sfen")}, "missing.sfen"),
     ],
 )
-def test_what_cannot_be_played_is_said_before_a_folder_is_made(match, changes, words, tmp_path):
+def test_invalid_matches_are_refused_before_a_folder_is_made(match, changes, words, tmp_path):
     with pytest.raises((ValueError, OSError), match=words.replace("?", "\\?")):
         play_counted_match(replace(match, **changes, output=tmp_path / "new"))
     assert not (tmp_path / "new").exists()

@@ -1,4 +1,4 @@
-"""A match goes on in a folder whose files hold what nobody expects, or refuses it in words."""
+"""A match with unexpected values in the files of its folder is resumed or refused with an error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.fuzz.reader import check_complaint
 
 @pytest.fixture(scope="module")
 def match(tmp_path_factory: pytest.TempPathFactory) -> CountedMatch:
-    """One of two short pairs, whose folder is kept."""
+    """Play a match of two short pairs in a folder."""
     folder = tmp_path_factory.mktemp("match") / "run"
     short = {"nodes": 1, "games": 4, "max_plies": 8, "parallel": 1}
     rules = CountedMatch("default", "default", **short, sprt=Sprt(0, 9), output=folder)
@@ -39,18 +39,18 @@ def exchange(match: CountedMatch, folder: Path, name: str, every: int) -> None:
 
 
 @pytest.mark.parametrize("name", [RESULTS, RECORD])
-def test_some_exchanged_values_are_gone_on_with_or_refused(match: CountedMatch, tmp_path: Path, name: str) -> None:
+def test_some_exchanged_values_are_accepted_or_refused(match: CountedMatch, tmp_path: Path, name: str) -> None:
     exchange(match, tmp_path / "run", name, 101)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", [RESULTS, RECORD])
-def test_all_exchanged_values_are_gone_on_with_or_refused(match: CountedMatch, tmp_path: Path, name: str) -> None:
+def test_all_exchanged_values_are_accepted_or_refused(match: CountedMatch, tmp_path: Path, name: str) -> None:
     exchange(match, tmp_path / "run", name, 1)
 
 
-def test_counts_of_no_pair_are_refused_by_their_job(match: CountedMatch, tmp_path: Path) -> None:
+def test_impossible_counts_of_a_pair_are_refused_by_their_job(match: CountedMatch, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(match.output, folder)
     ledger = folder / RESULTS

@@ -1,4 +1,4 @@
-"""Games in process in which a player has a level: equal for equal seeds, varied, and refused where they cannot be."""
+"""Games in process with levels: they depend on the seed, vary, and are refused where levels are not supported."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_seed_decides_a_game(duel):
     assert games[1] != games[0] != games[2]
 
 
-def test_a_game_at_full_strength_is_the_compiled_one():
+def test_a_game_at_full_strength_equals_the_compiled_game():
     players, ending = (player(), player(parameters={"razor_margin": 300})), Ending(max_moves=40)
     for colour in (BLACK, WHITE):
         uncompiled, compiled = (kind(*players, ending).play("startpos", colour) for kind in (LevelDuel, Duel))
@@ -86,7 +86,7 @@ def test_options_name_the_level():
         read_player("default", ("Level=level0",), 300, 0, "first_option")
 
 
-def test_a_match_of_levels(tmp_path):
+def test_a_match_of_levels_is_played(tmp_path):
     match = CountedMatch(
         "default", "default", nodes=100, first_option=("Level=level1",), games=4, max_plies=30, parallel=2,
         output=tmp_path / "first",

@@ -1,4 +1,4 @@
-"""The default folder of a match: players have one of their own."""
+"""The default folder of a match, which depends on the players."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def test_the_folder_is_named_after_the_players(players: tuple[str, ...], name: s
     assert folder_of([parse_participant(text) for text in players]) == Path("runs", name)
 
 
-def test_the_command_line_takes_that_folder_unless_another_is_named() -> None:
+def test_the_command_uses_the_default_folder_unless_another_is_given() -> None:
     assert parse("match", ["default", "default"]).output == NAMED_AFTER_PLAYERS
     assert parse("match", ["default", "default", "-o", "there"]).output == Path("there")

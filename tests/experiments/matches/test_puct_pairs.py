@@ -1,4 +1,4 @@
-"""Matches of PUCT players in process: the same pairs however they are cut, and only what is counted alike."""
+"""Matches of PUCT players in process: the same pairs after interruptions, and only comparable players."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def match(net: Path, folder: Path, **changes: object) -> CountedMatch:
     return CountedMatch(**({"first": str(net), "second": str(net), "output": folder} | chosen | changes))  # type: ignore[arg-type]
 
 
-def test_a_match_is_counted_and_goes_on(onnx_file: Path, tmp_path: Path) -> None:
+def test_a_match_is_counted_and_resumed(onnx_file: Path, tmp_path: Path) -> None:
     first = play_counted_match(match(onnx_file, tmp_path / "a", parallel=1))
     more = play_counted_match(match(onnx_file, tmp_path / "a", games=8, parallel=2))
     whole = play_counted_match(match(onnx_file, tmp_path / "b", games=8, parallel=2))
@@ -44,9 +44,9 @@ def test_a_match_is_counted_and_goes_on(onnx_file: Path, tmp_path: Path) -> None
     assert len(found.positions) == whole.positions
 
 
-def test_a_kif_names_who_had_which_colour_where_a_game_of_the_pair_has_no_move(onnx_file: Path, tmp_path: Path) -> None:
-    """A mate in one, which the first player's playouts are enough to prove and the second's are not; so either's game
-    as black is the one that has moves, and both, or none."""
+def test_kif_has_the_colours_of_players_if_a_game_of_the_pair_has_no_move(onnx_file: Path, tmp_path: Path) -> None:
+    """A mate in one that only the first player has enough playouts to prove, so one game, both games or neither of the
+    pair have moves."""
     path = tmp_path / "openings.sfen"
     path.write_text("4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1\n")
     rest = {"games": 2, "max_plies": 9, "random_plies": (0, 0), "balance": CountedMatch.balance, "openings": path}
@@ -55,10 +55,10 @@ def test_a_kif_names_who_had_which_colour_where_a_game_of_the_pair_has_no_move(o
         report = play_counted_match(match(onnx_file, folder, nodes=nodes, second_nodes=others, **rest))
         assert report.games == 2
         assert write_pairs(folder, lambda _: ("a", "b")) == len(black)
-        told = {one.name: one.read_text(encoding="utf-8") for one in (folder / "kif").iterdir()}
-        assert sorted(told) == [f"00001-{number}.kifu" for number in black]
+        files = {one.name: one.read_text(encoding="utf-8") for one in (folder / "kif").iterdir()}
+        assert sorted(files) == [f"00001-{number}.kifu" for number in black]
         for number, name in black.items():
-            assert f"先手：{name}\n後手：{'ab'.strip(name)}\n" in told[f"00001-{number}.kifu"]
+            assert f"先手：{name}\n後手：{'ab'.strip(name)}\n" in files[f"00001-{number}.kifu"]
 
 
 def test_the_better_player_wins_with_both_colours(onnx_file: Path) -> None:
@@ -70,7 +70,7 @@ def test_the_better_player_wins_with_both_colours(onnx_file: Path) -> None:
     assert counts["nodes of first"] > 10 * counts["nodes of second"]
 
 
-def test_each_player_has_a_tree_of_its_own() -> None:
+def test_each_player_has_its_own_tree() -> None:
     game = Game("startpos", Ending(), Settings(), 1, False, first_colour=WHITE)
     trees, random = [], np.random.default_rng(1)
     for ply in range(4):
@@ -87,7 +87,7 @@ def test_each_player_has_a_tree_of_its_own() -> None:
     assert alone.player == BLACK == 0
 
 
-def test_what_cannot_be_compared_is_refused(onnx_file: Path, tmp_path: Path) -> None:
+def test_players_that_cannot_be_compared_are_refused(onnx_file: Path, tmp_path: Path) -> None:
     for changes, words in (
         ({"second": "default"}, "one is played by PUCT and one by alpha-beta, whose nodes do not compare"),
         ({"nodes": 0, "depth": 3}, "net.onnx: is played by PUCT, which is limited by `nodes`"),
@@ -100,7 +100,7 @@ def test_what_cannot_be_compared_is_refused(onnx_file: Path, tmp_path: Path) -> 
             play_counted_match(match(onnx_file, tmp_path / "a", **changes))
 
 
-def test_what_alpha_beta_is_needed_for_is_not_played_by_puct(onnx_file: Path, tmp_path: Path) -> None:
+def test_verbs_for_alpha_beta_refuse_puct_players(onnx_file: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"net.onnx: is played by PUCT; give a network that alpha-beta plays"):
         tune(Tuning(net=str(onnx_file), nodes=50, games=100, output=tmp_path / "tuning"))
     assert not (tmp_path / "tuning").exists()

@@ -9,13 +9,13 @@ from experiments.matches.standing import SprtReport, Standing, Tally
 
 
 def pair(wins: int = 0, draws: int = 0, losses: int = 0):
-    """A pair's counts; the first game is black's."""
+    """Return the counts of a pair; the first player is black in the first game."""
     names = ["wins"] * wins + ["draws"] * draws + ["losses"] * losses
     return {f"{name} as {colour}": 1 for name, colour in zip(names, ("black", "white"), strict=True)}
 
 
 def test_pairs_count_in_the_order_of_their_numbers():
-    """Won pairs that come first decide nothing until the lost ones before them are there."""
+    """Won pairs that finish early do not decide until the lost pairs before them are complete."""
     sprt = Sprt(0, 200)
     standing = Standing(100, sprt)
     for number in range(50, 100):
@@ -32,7 +32,7 @@ def test_pairs_count_in_the_order_of_their_numbers():
     assert "the test ended the match, so its Elo is biased toward the side of the verdict" in report.remarks
 
 
-def test_the_colours_results_are_not_the_players():
+def test_results_by_colour_and_by_player_are_distinct():
     standing = Standing(5)
     assert standing.total == 10
     for number in range(4):
@@ -45,8 +45,8 @@ def test_the_colours_results_are_not_the_players():
     assert report.elo < 0 < report.black_elo
 
 
-def test_a_report_tells_what_was_counted():
-    """By other figures for each, so that none stands in another's place."""
+def test_a_report_has_all_counts():
+    """All figures differ, so none can be exchanged for another."""
     test = Sprt(0, 10, 0.05, 0.1)
     standing = Standing(6, test)
     played = {"positions": 30, "nodes": 90, "nodes of first": 60, "nodes of second": 30, "seconds": 1.5}

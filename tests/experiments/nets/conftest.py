@@ -81,7 +81,7 @@ def planned(**changes: Any) -> Plan:
 
 @pytest.fixture
 def invented(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """Make points cost nothing; the labels of those that were done. Measures need not be there."""
+    """Replace the work of points by invented results; return the labels of the completed points."""
     done: list[str] = []
 
     def measured(_: PointWorker, point: Point) -> NetResult:

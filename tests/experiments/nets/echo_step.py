@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Echo:
-    """A step that returns its word and its number of cores, or fails with the word."""
+    """A step that returns its text and its number of cores, or fails with the text."""
 
     word: str
     fails: bool = False

@@ -36,7 +36,7 @@ def peer(name: str, cost: float, loss: float) -> NetResult:
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1), st.integers(0, 4))
-def test_near_the_front_is_what_little_money_does_not_beat(pairs: list[tuple[int, int]], near: int) -> None:
+def test_networks_near_the_front_are_those_not_beaten_by_much(pairs: list[tuple[int, int]], near: int) -> None:
     nets = [net(str(number), cost, loss) for number, (cost, loss) in enumerate(pairs)]
     found = near_front(nets, near)
     for (cost, loss), one in zip(pairs, nets, strict=True):
@@ -44,7 +44,7 @@ def test_near_the_front_is_what_little_money_does_not_beat(pairs: list[tuple[int
         assert (one in found) == (loss <= best + near)
 
 
-def test_networks_made_elsewhere_and_a_curve_over_positions_set_no_bar() -> None:
+def test_imported_networks_and_curves_over_positions_do_not_define_the_front() -> None:
     plan, play = planned(), Play(near=0.002)
     own = [net("small", 50, 0.13, positions=20), net("large", 90, 0.11, positions=20)]
     poor = [net("expensive and poor", 99, 0.12, positions=20), net("of few", 40, 0.128, positions=5)]
@@ -55,7 +55,7 @@ def test_networks_made_elsewhere_and_a_curve_over_positions_set_no_bar() -> None
     assert players_of(plan, play, peers) == peers
 
 
-def test_each_machine_has_a_front_of_its_own() -> None:
+def test_each_machine_has_its_own_front() -> None:
     front = [on(net("a", 20, 0.1), "fast"), on(net("b", 40, 0.2), "slow")]
     assert players_of(planned(), Play(near=0.002), [*front, on(net("c", 41, 0.3), "slow")]) == front
 
@@ -101,7 +101,7 @@ def test_games_at_equal_time_are_refused_where_the_speeds_do_not_agree(
     (found,) = of.play_all()
     assert isinstance(found, Failed)
     assert "the ratio of speeds is not known to 5%" in found.why
-    assert len(of.left()) == 1  # another call tries again
+    assert len(of.left()) == 1  # another call measures again
 
 
 def test_both_engines_take_the_options_of_a_residual_network_s_games(
@@ -138,7 +138,7 @@ def test_both_engines_take_the_options_of_a_residual_network_s_games(
         ("by = []", "plan.toml: play: by: name at least one way"),
     ],
 )
-def test_games_that_could_not_be_played_are_refused_before_anything_is_trained(
+def test_unplayable_games_are_refused_before_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invented: list[str], play: str, words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -150,10 +150,10 @@ def test_games_that_could_not_be_played_are_refused_before_anything_is_trained(
     assert run_sweep(Sweep(Path("plan.toml"), output=Path("out"), workers=1, games=False)).points == 1
 
 
-def test_how_games_are_played_can_change_until_some_were(
+def test_options_of_games_can_change_until_games_are_played(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invented: list[str]
 ) -> None:
-    """Which networks play can change later, too, and that none do."""
+    """The choice of networks can also change later, also to none."""
     sweep = Sweep(written(tmp_path, POINT + "[play]\ngames = 8\n"), output=tmp_path / "out", workers=1)
     with monkeypatch.context() as unplayed:
         unplayed.setattr(Tournament, "play_all", lambda _: iter(()))

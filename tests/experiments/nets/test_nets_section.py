@@ -21,7 +21,7 @@ SPACES = {"point": [], "space": [{"width": [32, 64, 96], "seed": [0, 1]}], "peer
 
 @pytest.fixture
 def sweep(tmp_path: Path) -> Path:
-    """A sweep of six networks on two machines and of one made elsewhere."""
+    """A sweep of six networks on two machines and of one imported network."""
     plan, folder = planned(**SPACES), tmp_path / "sweep"
     with RunWriter(folder, RunPlan("sweep", goal={"plan": entries(**SPACES), "file": "plan.toml"})) as writer:
         results = Results.of(writer)
@@ -38,7 +38,7 @@ def runs_of(*folders: Path) -> list[Run]:
     return [Run(folder.name, folder, read_run(folder)) for folder in folders]
 
 
-def test_each_machine_has_a_front_of_its_own_and_peers_are_in_none(sweep: Path) -> None:
+def test_each_machine_has_its_own_front_without_peers(sweep: Path) -> None:
     section = nets_section(runs_of(sweep))
     titles = [chart.title for chart in section.charts]
     assert titles[:3] == [
@@ -58,7 +58,7 @@ def test_each_machine_has_a_front_of_its_own_and_peers_are_in_none(sweep: Path) 
     ]
 
 
-def test_a_sweep_without_a_network_says_so(tmp_path: Path) -> None:
+def test_a_sweep_without_a_network_is_reported(tmp_path: Path) -> None:
     with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(), "file": "plan.toml"})):
         pass
     section = nets_section(runs_of(tmp_path / "out"))
@@ -79,11 +79,11 @@ def test_sweeps_of_the_documents_are_shown() -> None:
     assert len(nets) == 16 + 38 + 36
 
 
-def test_seeds_have_their_means_curves_and_calibration(tmp_path: Path) -> None:
-    told = {"point": [{"name": "a"}, {"name": "b"}], "seeds": [0, 1], "table": {"t": {"form": "seeds"}}}
-    with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(**told), "file": "plan.toml"})) as writer:
+def test_seeds_have_means_curves_and_calibration(tmp_path: Path) -> None:
+    given = {"point": [{"name": "a"}, {"name": "b"}], "seeds": [0, 1], "table": {"t": {"form": "seeds"}}}
+    with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(**given), "file": "plan.toml"})) as writer:
         results = Results.of(writer)
-        for point in planned(**told).listed:
+        for point in planned(**given).listed:
             results.add(net := net_of(point, 50.0, 0.1))
             results.add(games_of(net, "nodes", -50.0, 10.0, 90.0))
     section = nets_section(runs_of(tmp_path / "out"))

@@ -1,4 +1,4 @@
-"""Plans: which points there are, what they are called, and what is refused."""
+"""Plans: their points, the labels of points, and invalid plans."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_a_grid_is_every_combination_and_equal_options_have_equal_names(tmp_path
     assert points[0].options["lambda"] == 1.0
 
 
-def test_labels_say_only_what_differs(tmp_path: Path) -> None:
-    """Options of one value, given everywhere, are left out; a default that others change is not."""
+def test_labels_show_only_differences(tmp_path: Path) -> None:
+    """Options with the same value everywhere are left out; a default that other points change is shown."""
     spaces = (
         '[[space]]\nkind = "dense"\nactivation = "squared"\nwidth = [32, 64]\n'
         '[[space]]\nkind = "dense"\nactivation = "squared"\nwidth = 64\nking = "zones"\n'
@@ -64,7 +64,7 @@ def test_equal_points_are_one(tmp_path: Path) -> None:
     assert len(plan_with(tmp_path, TRAIN + MEASURE + 2 * "[[point]]\nwidth = 32\n").listed) == 1
 
 
-def test_options_of_a_kind_hold_for_it_alone() -> None:
+def test_options_of_a_kind_apply_only_to_it() -> None:
     plan = planned(
         train={"data": ["d"], "epochs": 3, "resnet": {"epochs": 1, "blocks": 2}},
         point=[
@@ -80,18 +80,18 @@ def test_options_of_a_kind_hold_for_it_alone() -> None:
     ]
 
 
-def test_what_a_point_begins_from_comes_first_with_every_seed() -> None:
+def test_the_start_of_a_point_is_trained_first_with_every_seed() -> None:
     plan = planned(point=[{"name": "a"}, {"name": "b", "after": "a", "seeds": [0, 1]}])
     assert [point.key for point in plan.listed] == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
 
 
-def test_seeds_of_a_plan_hold_for_points_without_their_own() -> None:
+def test_seeds_of_a_plan_apply_to_points_without_seeds() -> None:
     plan = planned(seeds=[3, 4], point=[{"name": "a"}, {"name": "b", "seeds": [0]}], space=[{"width": [32]}])
     assert [point.key for point in plan.listed] == [("a", 3), ("b", 0), ("a", 4)]
     assert [point.seed for point in plan.grid()] == [3, 4]
 
 
-def test_options_are_typed_by_the_training() -> None:
+def test_options_have_the_types_of_the_training() -> None:
     given = {"kind": "dense", "data": ["d"], "hidden": 8, "learning-rate": 0.02, "lambda": 1, "mirror": True}
     training = checked_training(given, "here")
     assert isinstance(training, ValueTraining)
@@ -153,13 +153,13 @@ def point(**options: Any) -> dict[str, Any]:
         ({"data": {"a": {"expand": ["b"], "playd": 1.0}}}, "playd: unknown option; is played meant"),
     ],
 )
-def test_a_plan_that_makes_no_sense_is_refused(changes: dict[str, Any], words: str) -> None:
+def test_invalid_plans_are_refused(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=f"^plan.toml: .*{words}"):
         plan_of(entries(**changes), "plan.toml")
 
 
 @pytest.mark.parametrize("text", ["a =", "a." * 300 + "b = 1"])
-def test_a_file_that_is_no_toml_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_invalid_toml_file_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ValueError, match=r"plan\.toml: "):
         read_plan(written(tmp_path, text))
 
@@ -176,12 +176,12 @@ def test_changes_replace_entries(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in PLANS.glob("*.toml")))
-def test_plans_of_the_package_are_plans(name: str) -> None:
+def test_plans_of_the_package_are_valid(name: str) -> None:
     plan = plan_of(Sweep(Path(name)).entries(), name)
     assert len(plan.known_points()) > 1
     assert plan.table
 
 
 @pytest.mark.parametrize("name", ["archive/sweep/sweep.toml", "front/sweep.toml"])
-def test_plans_of_the_documents_are_plans(name: str) -> None:
+def test_plans_of_the_documents_are_valid(name: str) -> None:
     assert read_plan(ROOT / "docs" / name).spaces

@@ -59,14 +59,14 @@ def test_games_are_drawn_whole(tmp_path: Path) -> None:
     choose_positions([SAMPLE], 2000, again)
     assert some.read_bytes() == again.read_bytes()
     assert 2000 <= len(read_all([some])) == count < 2500
-    assert int((np.diff(read_all([some]).ply) <= 0).sum()) > 10  # plies start anew with each game
+    assert int((np.diff(read_all([some]).ply) <= 0).sum()) > 10  # plies restart with each game
     with pytest.raises(ValueError, match="1,000,000"):
         choose_positions([SAMPLE], 1_000_000, tmp_path / "more")
     convert(Conversion((SAMPLE,), tmp_path / "late.hcpe3", from_ply=60))
     assert 2000 <= choose_positions([tmp_path / "late.hcpe3"], 2000, some) == len(read_all([some])) < 2500
 
 
-def test_what_cannot_be_cut_is_refused(tmp_path: Path, positions: Path) -> None:
+def test_sets_that_cannot_be_cut_are_refused(tmp_path: Path, positions: Path) -> None:
     (tmp_path / "a.psv").write_bytes(bytes(40))
     (tmp_path / "broken.hcpe3").write_bytes(SAMPLE.read_bytes()[:60_000])
     (tmp_path / "empty.hcpe").write_bytes(b"")
@@ -90,7 +90,7 @@ def test_tree_positions_have_the_network_s_static_scores(tmp_path: Path, where: 
     assert np.array_equal(studio.study(np.ascontiguousarray(records["hcp"]), STATIC)[0], records["score"])
 
 
-def test_labels_of_searches_without_a_step(tmp_path: Path, positions: Path) -> None:
+def test_searches_without_a_step_give_labels(tmp_path: Path, positions: Path) -> None:
     wanted = records_of(positions)[:40]
     wanted.tofile(tmp_path / "few.hcpe")
     entry = {"search": "few.hcpe", "nodes": 300, "without": ["late move pruning"] * 2}
@@ -107,6 +107,6 @@ def test_labels_of_searches_without_a_step(tmp_path: Path, positions: Path) -> N
 
 def test_the_factory_takes_options_by_their_names(tmp_path: Path, positions: Path) -> None:
     found = make({"relabel": ["a"], "label": "quiescence"}, [positions], tmp_path / "labels")
-    assert 200 < len(found) <= 300  # none in check
+    assert 200 < len(found) <= 300  # no position is in check
     found = make({"expand": ["a"], "played": 0.5, "random": 0, "seed": 3}, [positions], tmp_path / "expanded")
     assert 100 < len(found) < 200

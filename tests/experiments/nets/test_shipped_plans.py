@@ -1,4 +1,4 @@
-"""Every point of the plans that compare kinds of networks can be built, and those of `nets` take a step."""
+"""Every point of the plans that compare kinds of networks can be built, and those of `nets` can be trained."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hc
 
 
 def configured(options: object) -> dict[str, object]:
-    """Return a point's options without those that are the plan's alone."""
+    """Return the training options of a point."""
     assert isinstance(options, dict)
     return {"data": ["a.hcpe"], **{name: value for name, value in options.items() if name != "positions"}}
 
@@ -44,8 +44,8 @@ def test_every_point_of_the_family_can_be_built() -> None:
 
 
 @pytest.mark.parametrize("number", range(6))
-def test_points_of_nets_take_a_step(number: int, tmp_path: Path) -> None:
-    """Wide tables are narrowed: their size is no matter of the plan."""
+def test_points_of_nets_can_be_trained(number: int, tmp_path: Path) -> None:
+    """Wide tables are narrowed to save time."""
     points = [one for one in plan_of(Sweep(Path("nets")).entries(), "nets").known_points() if one.seed == 0]
     kinds = [one for one in points if one.options.get("kind") != RESNET]
     assert len(kinds) == 6

@@ -1,4 +1,4 @@
-"""Steps: trained, folded and tested, with typed results; and the processes that they run in."""
+"""Steps: training, folding and testing with typed results, and the processes of steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAMPLE = Path(__file__).parents[3] / "experiments" / "sample"
 
 @pytest.fixture(scope="module")
 def games(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Some games to learn from and others to judge on."""
+    """Games to train on and other games to test on."""
     folder = tmp_path_factory.mktemp("games")
     learnt, valid = folder / "learnt.hcpe3", folder / "valid.hcpe3"
     choose_positions([SAMPLE / "teacher_sample.hcpe3"], 1500, learnt)
@@ -56,7 +56,7 @@ def test_a_value_network_is_trained_folded_and_tested(
     assert size_of(net).shape == (32, 1, 8, 1)
 
 
-def test_a_residual_network_is_a_point_like_others(games: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_residual_network_is_trained_and_tested_like_others(games: tuple[Path, Path], tmp_path: Path) -> None:
     learnt, valid = games
     options = {"kind": "resnet", "blocks": 1, "channels": 8, "value-hidden": 8, "draw": True, "batch-size": 256}
     options |= {"epochs": 1, "auxiliary": ["sennichite", "entered"], "data": [str(learnt)], "device": "cpu"}
@@ -78,20 +78,20 @@ def test_sizes_by_hand() -> None:
     assert found.multiply_adds == 16 * 128 + 16
 
 
-def test_a_step_in_a_process_of_its_own_returns_its_result() -> None:
+def test_a_step_in_its_own_process_returns_its_result() -> None:
     cores = {max(os.sched_getaffinity(0))} if hasattr(os, "sched_getaffinity") else set()
     assert Isolated(cores).run(Echo("a")) == ("a", 1)
     with pytest.raises(ValueError, match=r"^no such thing$"):
         Isolated().run(Echo("no such\nthing", fails=True))
 
 
-def test_a_process_that_dies_is_an_error_with_its_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_dies_is_an_error_with_its_last_output(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isolated.sys, "executable", "/bin/false")
     with pytest.raises(ValueError, match="Echo: its process ended with 1"):
         Isolated().run(Echo("a"))
 
 
-def test_stopped_processes_end_and_no_other_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopped_processes_end_and_no_others_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped = Isolated()
     stopped.stop()
     with pytest.raises(Stopped):
@@ -103,7 +103,7 @@ def test_stopped_processes_end_and_no_other_begins(tmp_path: Path, monkeypatch: 
     class Ending(subprocess.Popen[bytes]):
         def wait(self, timeout: float | None = None) -> int:
             status = super().wait(timeout)
-            late.stop()  # the system has given its number back by the time that a signal would go to it
+            late.stop()  # its process number is free when a signal would be sent to it
             return status
 
     monkeypatch.setattr(isolated.subprocess, "Popen", Ending)

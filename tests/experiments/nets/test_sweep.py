@@ -1,4 +1,4 @@
-"""Sweeps: what is kept, that a killed one resumes, and that a point that fails stands alone."""
+"""Sweeps: stored results, resuming after a kill, and failures of single points."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def nets_in(folder: Path) -> list[NetResult]:
     return Results.read(folder).all(NetResult)
 
 
-def test_a_network_made_elsewhere_stays_that_network(tmp_path: Path, invented: list[str]) -> None:
+def test_an_imported_network_must_not_change(tmp_path: Path, invented: list[str]) -> None:
     def sweep_of(net: str) -> Sweep:
         path = written(tmp_path, TRAIN + MEASURE + f'[[peer]]\nname = "p"\nnet = "{net}"\n')
         return Sweep(path, output=tmp_path / "out", workers=1)
@@ -49,7 +49,7 @@ def test_a_network_made_elsewhere_stays_that_network(tmp_path: Path, invented: l
         run_sweep(sweep_of("dense-64-16"))
 
 
-def test_measures_can_change_until_something_was_measured(tmp_path: Path, invented: list[str]) -> None:
+def test_measures_can_change_until_a_point_is_measured(tmp_path: Path, invented: list[str]) -> None:
     text, out = TRAIN + MEASURE + "[[space]]\nwidth = [64]\n", tmp_path / "out"
     assert run_sweep(Sweep(written(tmp_path, text), output=out, workers=1)).points == 0
     other = text.replace("y.hcpe", "z.hcpe").replace("64", "32")
@@ -58,7 +58,7 @@ def test_measures_can_change_until_something_was_measured(tmp_path: Path, invent
         run_sweep(Sweep(written(tmp_path, text), output=out, workers=1))
 
 
-def test_a_point_in_training_shows_its_steps_and_the_time_left(
+def test_a_point_in_training_shows_its_steps_and_the_remaining_time(
     tmp_path: Path, invented: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def train(worker: work.PointWorker, point: Point) -> NetResult:
@@ -83,7 +83,7 @@ def test_a_point_in_training_shows_its_steps_and_the_time_left(
 def test_a_sweep_refuses_files_that_have_changed(
     tmp_path: Path, invented: list[str], monkeypatch: pytest.MonkeyPatch, changed: str
 ) -> None:
-    """Of equal sizes, too; a file that has gone does no harm."""
+    """Also of equal size; a missing file is accepted."""
     monkeypatch.chdir(tmp_path)
     for name in ("v.hcpe3", "y.hcpe", "d.hcpe"):
         Path(name).write_bytes(b"before")
@@ -99,7 +99,7 @@ def test_a_sweep_refuses_files_that_have_changed(
     assert read_run(Path("out")).files[str(Path(changed).absolute())]
 
 
-def test_a_point_whose_positions_cannot_be_cut_fails_alone(
+def test_a_failed_cut_of_positions_fails_only_its_point(
     tmp_path: Path, invented: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     text = TRAIN + MEASURE + "[[point]]\nwidth = 96\npositions = 9\n[[point]]\nwidth = 32\n"
@@ -112,7 +112,7 @@ def test_a_point_whose_positions_cannot_be_cut_fails_alone(
     assert report.points == 1
 
 
-def test_sets_are_made_for_points_that_are_left_alone(tmp_path: Path, invented: list[str]) -> None:
+def test_a_set_that_cannot_be_made_fails_only_its_points(tmp_path: Path, invented: list[str]) -> None:
     """A set that cannot be made fails the points that learn from it."""
     (tmp_path / "d.hcpe").write_bytes(bytes(38 * 10))
     sets = (
@@ -135,7 +135,7 @@ def test_sets_are_made_for_points_that_are_left_alone(tmp_path: Path, invented: 
     assert not (tmp_path / "out" / "data" / "a.hcpe").exists()
 
 
-def test_measures_must_be_there_before_anything_is_trained(tmp_path: Path, without_games: bytes) -> None:
+def test_missing_measures_are_refused_before_training(tmp_path: Path, without_games: bytes) -> None:
     def sweep() -> Any:
         text = TRAIN + MEASURE.replace('"', f'"{tmp_path}/', 1).replace('["y', f'["{tmp_path}/y')
         path = written(tmp_path, text.replace("v.hcpe3", "v.hcpe") + "[[point]]\nwidth = 32\n")
@@ -153,13 +153,13 @@ def test_measures_must_be_there_before_anything_is_trained(tmp_path: Path, witho
     assert not (tmp_path / "out" / "points").exists()
 
 
-def test_the_command_names_what_makes_a_yardstick(tmp_path: Path) -> None:
+def test_the_error_names_the_command_that_makes_a_yardstick(tmp_path: Path) -> None:
     path = written(tmp_path, TRAIN + MEASURE + "[[point]]\nwidth = 32\n")
     with pytest.raises(MissingYardstick, match=r"make it: liteshogi yardstick HELD-OUT-GAMES -o y\.hcpe"):
         Command(path, output=tmp_path / "out").run()
 
 
-def test_a_sweep_whose_every_point_fails_has_failed(
+def test_a_sweep_fails_if_every_point_fails(
     tmp_path: Path, invented: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     for widths in ("[64]", "[32, 64]"):
@@ -174,7 +174,7 @@ def test_a_sweep_whose_every_point_fails_has_failed(
         assert len(report["failed"]) == 1
 
 
-def test_a_point_that_fails_stands_alone_and_is_tried_again(tmp_path: Path, invented: list[str]) -> None:
+def test_a_failed_point_does_not_stop_others_and_is_repeated(tmp_path: Path, invented: list[str]) -> None:
     sweep = Sweep(written(tmp_path, TRAIN + MEASURE + GRID), output=tmp_path / "out", workers=2)
     report = run_sweep(sweep)
     assert report.points == 4
@@ -200,7 +200,7 @@ def test_points_begin_from_earlier_ones_and_not_from_failed_ones(tmp_path: Path,
 
 
 @pytest.mark.parametrize("search", ["random", "tpe", "nsga2"])
-def test_samplers_choose_as_many_as_are_wanted(tmp_path: Path, invented: list[str], search: str) -> None:
+def test_samplers_choose_the_requested_number_of_points(tmp_path: Path, invented: list[str], search: str) -> None:
     pytest.importorskip("optuna")
     text = f'search = "{search}"\npoints = %d\n[train]\ndata = ["d.hcpe"]\n' + MEASURE + SPACES
     sweep = Sweep(written(tmp_path, text % 6), output=tmp_path / "out", workers=1)
@@ -231,7 +231,7 @@ def test_samplers_choose_as_many_as_are_wanted(tmp_path: Path, invented: list[st
 def test_the_choices_of_a_study_are_fixed(
     tmp_path: Path, invented: list[str], before: str, after: str, name: str
 ) -> None:
-    """Other choices are refused before a point is begun; with the first choices the study resumes."""
+    """Other choices are refused before a point is started; with the first choices the study resumes."""
     pytest.importorskip("optuna")
     text = 'search = "tpe"\npoints = %d\n[train]\nkind = "dense"\ndata = ["d.hcpe"]\n' + MEASURE
     text += "[[space]]\nwidth = [160]\n[[space]]\n" if name != "width" else "[[space]]\n"
@@ -246,13 +246,13 @@ def test_the_choices_of_a_study_are_fixed(
     assert run_sweep(sweep).points >= first.points
 
 
-def test_a_point_that_was_under_way_comes_first(tmp_path: Path) -> None:
+def test_an_unfinished_point_comes_first(tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     text = 'search = "tpe"\npoints = 5\n[train]\ndata = ["d.hcpe"]\n' + MEASURE + SPACES
     plan, results = plan_with(tmp_path, text), Results()
     source = Sampler(plan, tmp_path, results).points()
     first, second = next(source), next(source)
-    results.add(net := net_of(first))  # killed before optuna was told
+    results.add(net := net_of(first))  # killed before optuna received the result
     sampler = Sampler(plan, tmp_path, results)
     again = next(sampler.points())
     assert (again.name, again.label) == (second.name, second.label)
@@ -287,7 +287,7 @@ run_sweep(Sweep(place / "plan.toml", output=place / "out", workers=2))
 """
 
 
-def test_a_killed_sweep_resumes_and_repeats_nothing_that_is_done(tmp_path: Path) -> None:
+def test_a_killed_sweep_resumes_without_repeats(tmp_path: Path) -> None:
     written(tmp_path, TRAIN + MEASURE + GRID)
     said = tmp_path / "said"
 
@@ -315,12 +315,12 @@ def test_a_killed_sweep_resumes_and_repeats_nothing_that_is_done(tmp_path: Path)
     after = lines()[len(before) :]
     assert not [line for line in after if line.partition(" ")[2] in kept]
     assert len(nets_in(tmp_path / "out")) == 8
-    # Of the two that were under way no step that had ended was done again.
+    # Completed steps of the two unfinished points were not repeated.
     assert max(Counter(lines()).values()) <= 2
     assert sum(count - 1 for count in Counter(lines()).values()) <= 2
 
 
-def test_options_of_a_point_under_way_are_fixed(tmp_path: Path, invented: list[str]) -> None:
+def test_options_of_an_unfinished_point_are_fixed(tmp_path: Path, invented: list[str]) -> None:
     def sweep(epochs: int) -> Sweep:
         text = TRAIN + MEASURE + f'[[point]]\nname = "a"\nwidth = 32\nepochs = {epochs}\n'
         return Sweep(written(tmp_path, text), output=tmp_path / "out", workers=1)
@@ -333,7 +333,7 @@ def test_options_of_a_point_under_way_are_fixed(tmp_path: Path, invented: list[s
         run_sweep(sweep(3))
 
 
-def test_a_machine_that_does_not_see_the_folder_says_so(tmp_path: Path) -> None:
+def test_a_machine_without_access_to_the_folder_is_reported(tmp_path: Path) -> None:
     task = PointTask(Place(tmp_path / "out", frozenset()), Measures(()))
     with pytest.raises(FileNotFoundError, match=r"^\S+ does not see /.*/out: all machines need the same files"):
         task.open()
@@ -427,7 +427,7 @@ def test_a_stopped_training_saves_its_state_and_resumes(tmp_path: Path, yardstic
 
 
 @pytest.mark.slow
-def test_points_that_fail_on_a_cluster_stand_alone(
+def test_failed_points_on_a_cluster_do_not_stop_others(
     tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measure = f'[measure]\nvalid = ["{SAMPLE}/valid_sample.hcpe3"]\n'
@@ -436,7 +436,9 @@ def test_points_that_fail_on_a_cluster_stand_alone(
     report = run_sweep(Sweep(written(tmp_path, text), output=Path("out"), ray=cluster.address))
     assert all("none.hcpe: no such file" in why for why in report.failed.values())
     assert len(report.failed) == 2
-    assert list(tmp_path.glob("out/points/*/options.json")), "where the sweep is, not where the cluster was started"
+    assert list(tmp_path.glob("out/points/*/options.json")), (
+        "results are where the sweep is, not where the cluster was started"
+    )
 
 
 TWO = """
@@ -470,7 +472,7 @@ width = 64
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
-def test_a_sweep_interrupted_on_a_cluster_resumes_to_the_table_of_threads(tmp_path: Path, cluster: Any) -> None:
+def test_a_sweep_interrupted_on_a_cluster_resumes_with_the_results_of_threads(tmp_path: Path, cluster: Any) -> None:
     path = written(tmp_path, TWO.format(sample=SAMPLE))
     there, here = tmp_path / "there", tmp_path / "here"
     command = [sys.executable, "-m", "liteshogi", "sweep", str(path), "-o", str(there), "--ray", cluster.address]

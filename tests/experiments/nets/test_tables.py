@@ -37,7 +37,7 @@ def test_the_key_figures_follow_the_name() -> None:
     assert names[:6] == ["network", "d1-RMSE", "Elo at equal time", "ns per evaluation", "log loss", "accuracy"]
 
 
-def test_times_stand_beside_halfkp_s_with_their_spread(plan: Plan) -> None:
+def test_times_are_shown_with_that_of_halfkp_and_their_spread(plan: Plan) -> None:
     results, net = Results(), net_of(plan.made({"width": 32}))
     assert net.timed is not None
     results.add(net)
@@ -48,7 +48,7 @@ def test_times_stand_beside_halfkp_s_with_their_spread(plan: Plan) -> None:
     assert found[0]["accuracy"] == "60.00 +- 1.50 %"
 
 
-def test_games_are_shown_as_far_as_they_decide(plan: Plan) -> None:
+def test_elo_is_shown_with_its_interval_or_as_too_few_games(plan: Plan) -> None:
     results, net = Results(), net_of(plan.made({"width": 32}))
     results.add(net)
     results.add(games_of(net, "nodes", None, 0.0, None))
@@ -63,7 +63,7 @@ def best(plan: Plan, results: Results) -> dict[tuple[str, str], dict[str, str]]:
     return {(cells["made in"], cells["ns at most"]): cells for cells in found}
 
 
-def test_the_best_net_for_a_cost_is_named_only_where_games_separate_it(plan: Plan) -> None:
+def test_the_best_network_for_a_cost_is_named_only_if_games_separate_it(plan: Plan) -> None:
     results = Results()
     nets = {width: net_of(plan.made({"width": width})) for width in (32, 64, 96, 160, 192)}
     for net in nets.values():
@@ -83,7 +83,7 @@ def test_the_best_net_for_a_cost_is_named_only_where_games_separate_it(plan: Pla
     for width, interval in played.items():
         results.add(games_of(nets[width], "time", *interval))
     separated = best(plan, results)
-    assert separated["this plan", "50"][by_games] == "dense width 32"  # the only one
+    assert separated["this plan", "50"][by_games] == "dense width 32"  # the only candidate
     assert separated["this plan", "100"][by_games] == "dense width 64"
     assert separated["this plan", "100"]["Elo at equal time"] == "+60 +- 40"
     assert ("elsewhere", "50") not in separated
@@ -95,7 +95,7 @@ def test_the_best_net_for_a_cost_is_named_only_where_games_separate_it(plan: Pla
     assert best(plan, results)["this plan", "200"][by_games] == "undecided"
 
 
-def test_games_that_were_all_lost_decide_nothing(plan: Plan) -> None:
+def test_networks_that_lost_all_games_leave_the_best_undecided(plan: Plan) -> None:
     results = Results()
     for width in (32, 64, 96):
         results.add(net := net_of(plan.made({"width": width})))
@@ -166,7 +166,7 @@ def of_seeds(plan: Plan, values: dict[str, dict[int, float | None]]) -> dict[str
 
 
 def test_means_errors_and_differences_by_hand(plan: Plan) -> None:
-    """Differences are taken seed by seed: seeds differ by more than the networks."""
+    """Differences are computed per seed, because seeds differ by more than the networks."""
     assert mean_of([1.0, 3.0]) == Mean(2.0, pytest.approx(1.0))
     assert mean_of([2.0]) == Mean(2.0, None)
     assert mean_of([None, None]) == Mean(None, None)
@@ -186,7 +186,7 @@ def band(positions: int, accuracy: float | None, name: str) -> Band:
 
 
 def many(plan: Plan) -> Results:
-    """Return results of every point, whose strength goes with d1-RMSE alone."""
+    """Return results of every point, whose strength depends only on d1-RMSE."""
     results, random = Results(), np.random.default_rng(1)
     for number, point in enumerate(plan.known_points()):
         d1 = 0.1 + 0.001 * number
@@ -232,12 +232,12 @@ def test_a_page_holds_every_table(tmp_path: Path) -> None:
     assert "| on played |" in page
     assert "| precision at 0.5 | 50.00 % |" in page
     assert "| no score | - |" in page
-    assert "Effect of one option" not in page  # named points differ in what they are named for
+    assert "Effect of one option" not in page  # labels of named points show the named options
     seeds = seeds_as_markdown([row for row in rows_of(plan, results) if row.net.name == "one"])
     assert "| value accuracy | 60.00 % ± 0.00 % |" in seeds
 
 
-def test_tables_stand_where_a_page_has_marks(tmp_path: Path) -> None:
+def test_tables_are_inserted_at_the_marks_of_a_page(tmp_path: Path) -> None:
     plan = planned(**TABLES)
     results, page = many(plan), tmp_path / "page.md"
     page.write_text("Kinds\n<!-- table kinds -->\nold\n<!-- end -->\nafter\n")
@@ -263,7 +263,7 @@ def test_tables_stand_where_a_page_has_marks(tmp_path: Path) -> None:
             fill_page(page, plan, results)
 
 
-def test_correlation_finds_what_goes_with_games() -> None:
+def test_correlation_finds_the_measure_that_predicts_games() -> None:
     plan = planned(**TABLES)
     rows = rows_in(plan, rows_of(plan, many(plan)), "games")
     value, error = correlation([row.net.tested.d1_rmse or 0.0 for row in rows], rows)

@@ -1,4 +1,4 @@
-"""Timing: which runs count, and when they agree."""
+"""Timing: the runs that count, and the condition for agreement."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def runs_of(costs: Sequence[float]) -> Callable[[], float]:
     ],
 )
 def test_runs_that_agree_are_enough(costs: list[float], found: list[float], made: int) -> None:
-    """Also where all of them were slowed down alike: that cannot be seen."""
+    """A slowdown that is equal in all runs cannot be detected."""
     agreed = agreeing(runs_of(costs), float, 3)
     assert (agreed.runs, agreed.made) == (found, made)
 
 
-def test_a_machine_that_is_never_quiet_has_an_end() -> None:
+def test_timing_ends_on_a_busy_machine() -> None:
     costs = [2.0**place for place in range(100)]
     agreed = agreeing(runs_of(costs), float, 3)
     assert (agreed.runs, agreed.made, agreed.spread) == (costs[:3], 3 * MOST_RUNS, 1.5)
@@ -61,7 +61,7 @@ def test_the_fastest_of_all_runs_count(costs: list[float], repeats: int) -> None
 
 
 class SlowMachine(Isolated):
-    """A machine on which everything takes so many times as long, more with each run."""
+    """A machine that is slower by a factor, which grows with each run."""
 
     def __init__(self, slow: float, drift: float = 0.0) -> None:
         super().__init__()
@@ -79,13 +79,13 @@ class SlowMachine(Isolated):
 
 
 @pytest.mark.parametrize("slow", [1, 1.5])
-def test_what_slows_all_runs_slows_the_reference_too(slow: float) -> None:
+def test_a_slow_machine_also_slows_the_reference(slow: float) -> None:
     times = time_value_network("net.safetensors", 3, "", SlowMachine(slow))
     assert (times.evaluation_ns, times.reference_ns) == (50 * slow, 200 * slow)
     assert (times.evaluation_spread, times.agreed, times.runs) == (0, True, 6)
 
 
-def test_runs_that_never_agree_say_so() -> None:
+def test_runs_that_never_agree_are_reported() -> None:
     times = time_value_network("net.safetensors", 3, "", SlowMachine(1, drift=0.3))
     assert not times.agreed
     assert times.evaluation_spread > ALIKE
@@ -105,7 +105,7 @@ def test_speeds_are_compared_again_until_they_agree(monkeypatch: pytest.MonkeyPa
     assert asked == [1, 2]
 
 
-def test_windows_has_neither_users_numbers_nor_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_has_no_user_ids_and_no_load(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "getuid", raising=False)
     monkeypatch.delattr(os, "getloadavg", raising=False)
     assert time_value_network("net.safetensors", 3, "", SlowMachine(1)).load is None

@@ -1,4 +1,4 @@
-"""Run folders of every verb that a report shows."""
+"""Run folders of all verbs that a report shows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MATCH = RunPlan(
 
 
 def made(folder: Path, plan: RunPlan, lines: Sequence[Line], maker: Maker = MAKER) -> Path:
-    """A run folder with these lines and a torn one behind them."""
+    """Make a run folder with these lines, followed by a truncated one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_folder, "this_maker", lambda: maker)
         with RunWriter(folder, plan) as run:
@@ -70,7 +70,7 @@ def league(tmp_path: Path) -> Path:
 
 
 def make_league(folder: Path, pairs: int = 30, gauntlet: bool = False, result: str = "wins", **pairing: int) -> Path:
-    """Three players, of whom the first wins all, the second all others."""
+    """Make a league of three players: the first wins all games, the second all others."""
     plan = RunPlan("league", {"gauntlet": gauntlet, **pairing}, {"games": 40, "players": ["a", "b", "c"]})
     return made(folder, plan, pair_lines([(result, "wins")] * pairs))
 

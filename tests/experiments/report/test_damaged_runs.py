@@ -15,8 +15,8 @@ from tests.fuzz.reader import check_complaint
 KINDS = ("match", "loop", "judgement", "league", "tuning")
 
 
-def complaint(read: Callable[[Sequence[Path]], object], run: Path) -> str:
-    """The error of reading a run; the run's name where there is none."""
+def reading_error(read: Callable[[Sequence[Path]], object], run: Path) -> str:
+    """Return the error of reading a run, or the name of the run if there is none."""
     try:
         read([run])
     except (ValueError, OSError) as error:
@@ -26,14 +26,14 @@ def complaint(read: Callable[[Sequence[Path]], object], run: Path) -> str:
 
 
 def exchange(run: Path, every: int) -> None:
-    """Exchange values and names of each of the run's files, one of so many exchanges."""
+    """Exchange values and names in each file of a run; of all exchanges one in `every`."""
     for path in sorted(run.rglob("*.json*")):
         whole = path.read_bytes()
-        lines = b"\n".join(line for line in whole.splitlines() if line.endswith(b"}"))  # the last may be torn
+        lines = b"\n".join(line for line in whole.splitlines() if line.endswith(b"}"))  # the last line may be truncated
         for made in files(path.name, lines if path.suffix == ".jsonl" else whole, every):
             path.write_bytes(made)
             for read in (lambda runs: read_sections(find_runs(runs)), verify):
-                assert run.name in complaint(read, run)
+                assert run.name in reading_error(read, run)
         path.write_bytes(whole)
 
 

@@ -1,4 +1,4 @@
-"""The page of matches, leagues and games on servers in Japanese: no text is English, and the English page stays."""
+"""The Japanese page of matches, leagues and games on servers has no English text; the English page is unchanged."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ pytest.importorskip("vl_convert", reason="charts need vl-convert-python")
 
 NAMES = ("</script>.safetensors", "(5000 nodes)", "default (100 nodes)", "mine", "<b>other", "other", "wdoor")
 NAMES += ("kif/0001.kifu", "kif/0002.kifu", "kif/missing.kifu", "LiteShogi", "Elo", "Bradley-Terry")
-"""Names of the players below, and words that both languages share."""
+"""Names of players below, and words that both languages use."""
 COMMANDS = re.compile(r"liteshogi .*|Python から [\w ]+: .*|0\.1\.0 0+|One CPU, avx2|\d*|[abc]")
-"""Texts that are no language."""
+"""Texts that need no translation."""
 
 
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Matches and leagues in every state, in one folder whose names are Japanese."""
+    """Matches and leagues in every state, in a folder with Japanese names."""
     folder = tmp_path / "実験"
     monkeypatch.setattr(run_folder, "this_maker", lambda: MAKER)
     make_match(folder / "対局")
@@ -135,7 +135,7 @@ def test_the_language_is_the_locales(locale: str, code: str, runs: Path, monkeyp
     assert f'<html lang="{code}">' in page_of(runs, "page.html")
 
 
-def test_an_english_page_has_nothing_of_the_catalogue(runs: Path) -> None:
+def test_an_english_page_has_no_translated_text(runs: Path) -> None:
     page = page_of(runs, "page.html", "--language", "en")
     write_report(Report((runs,), runs.parent / "plain.html"))
     assert page == (runs.parent / "plain.html").read_text(encoding="utf-8")
@@ -144,7 +144,7 @@ def test_an_english_page_has_nothing_of_the_catalogue(runs: Path) -> None:
     japanese = page_of(runs, "ja.html", "--language", "ja")
     for one, other in zip(charts_of(page), charts_of(japanese), strict=True):
         lengths = [[len(row) for row in spec["data"]["values"]] for spec in (one, other)]
-        assert lengths[0] == lengths[1]  # no two fields of a row have one name in Japanese
+        assert lengths[0] == lengths[1]  # no two fields of a row have the same Japanese name
     own = {text for text in visible(page) if not re.search("[\u3000-\u9fff]", text)}
     assert {"Leagues", "Matches", "Elo of the first player", "win rate of the first player", "Elo from"} <= own
     assert {"Commands and machines", "run", "command", "program", "machine", "seed", "when"} <= own

@@ -43,7 +43,7 @@ def test_a_match_has_the_elo_of_its_pairs(match: Path) -> None:
     assert section.origins[0].seed == "7"
 
 
-def test_pairs_behind_a_tests_decision_are_not_counted(tmp_path: Path) -> None:
+def test_pairs_after_the_decision_of_a_test_are_not_counted(tmp_path: Path) -> None:
     def counted(name: str, **how: object) -> tuple[int, ...]:
         section = match_section([run_of(make_match(tmp_path / name, **how))])
         (row,) = section.charts[0].spec["data"]["values"]
@@ -74,13 +74,13 @@ def test_a_match_through_shogiarena_has_its_games_and_their_course(tmp_path: Pat
     assert row[f"{RATE} to"] == pytest.approx(0.6 + 0.196)
 
 
-def test_a_run_has_the_command_that_was_given(tmp_path: Path) -> None:
+def test_the_section_shows_the_command_of_a_run(tmp_path: Path) -> None:
     with started_by(["match", "a b", "--nodes", "5"]), RunWriter(tmp_path, MATCH):
         pass
     assert command_of(read_run(tmp_path)) == "liteshogi match 'a b' --nodes 5"
 
 
-def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
+def test_an_interrupted_run_is_marked(tmp_path: Path) -> None:
     with RunWriter(tmp_path, MATCH) as run:
         run.interrupt()
     assert match_section([run_of(tmp_path)]).origins[0].when.endswith("(interrupted)")

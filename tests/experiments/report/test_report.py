@@ -1,4 +1,4 @@
-"""The report: what runs leave behind, read, drawn and laid out on a page that needs nothing else."""
+"""The report: runs are read, drawn and shown on a page that needs no other files."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def specs_of(page: str) -> list[dict[str, Any]]:
     return list(json.loads(found[1])["specs"])
 
 
-def test_a_page_holds_all_that_it_needs(page: Path) -> None:
+def test_a_page_needs_no_other_files(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    own = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)  # the library names the places of its schemas
+    own = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)  # the library contains addresses of its schemas
     assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', own)
     assert "url(" not in own
     assert "@import" not in own
@@ -57,10 +57,10 @@ def test_a_page_holds_all_that_it_needs(page: Path) -> None:
     assert len(anchors) >= 6
     for anchor in anchors:
         assert own.count(f'id="{anchor}"') == 1
-    assert "&lt;/script&gt;.safetensors" in own  # a net's name is no HTML
+    assert "&lt;/script&gt;.safetensors" in own  # the name of a network is escaped
 
 
-def test_every_chart_is_one_that_the_library_can_draw(page: Path) -> None:
+def test_every_chart_is_valid_for_the_library(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     specs = specs_of(text)
     assert len(specs) > 6
@@ -71,7 +71,7 @@ def test_every_chart_is_one_that_the_library_can_draw(page: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [ENGLISH, JAPANESE], ids=["en", "ja"])
-def test_a_browser_draws_every_chart_without_a_complaint(
+def test_a_browser_draws_every_chart_without_an_error(
     words: Words, match: Path, loop: Path, judgement: Path, league: Path, tuning: Path, tmp_path: Path
 ) -> None:
     browser = shutil.which("chromium") or shutil.which("google-chrome")
@@ -89,10 +89,10 @@ def test_a_browser_draws_every_chart_without_a_complaint(
     count = len(specs_of(page.read_text(encoding="utf-8")))
     assert f'data-drawn="{count}"' in done.stdout
     assert len(re.findall(r"<svg[^>]*class=\"marks\"", done.stdout)) == count
-    assert "<body>" in done.stdout  # a Japanese page is hidden until its font is there
+    assert "<body>" in done.stdout  # a Japanese page is hidden until its font is loaded
 
 
-def test_two_kinds_of_cpu_have_two_shapes(match: Path, tmp_path: Path) -> None:
+def test_two_kinds_of_cpu_have_different_marks(match: Path, tmp_path: Path) -> None:
     other = make_match(tmp_path / "other", replace(MAKER, machine=Machine("Another CPU", "avx2", 2)))
     one, two = run_of(match, "a"), run_of(other, "b")
     alone, both = (match_section(runs).charts[0].spec["layer"][-1]["encoding"] for runs in ([one], [one, two]))
@@ -107,7 +107,7 @@ def test_judged_moves_have_losses_and_boards_of_the_worst(tmp_path: Path) -> Non
     assert section.boards[0].words[:2] == ("mine: 6g7g is chosen (-1500)", "P*2b is the judge's (+112)")
 
 
-def test_a_tuning_has_its_values(tuning: Path) -> None:
+def test_a_tuning_is_shown_with_its_values(tuning: Path) -> None:
     section = tuning_section([run_of(tuning)])
     (line,) = section.tables[0].lines
     assert line[:2] == ["mine", "razor_margin"]
@@ -122,7 +122,7 @@ def test_a_league_is_rated_by_its_results(league: Path, tmp_path: Path) -> None:
     assert [(row["player"], row["games"], row["wins"]) for row in rows] == [("a", 40, 40), ("b", 40, 20), ("c", 40, 0)]
     assert rows[0]["Elo"] > rows[1]["Elo"] == pytest.approx(0, abs=1e-6)
     assert all(row["Elo from"] < row["Elo"] < row["Elo to"] for row in rows)
-    assert int(section.tables[0].lines[0][5].rstrip("%")) > 50  # the strongest is likely to be so
+    assert int(section.tables[0].lines[0][5].rstrip("%")) > 50  # the strongest player is probably so
     assert section.tables[0].lines[1][3:5] == ["20", "40"]
     assert section.tables[1].lines[0][:4] == ["a", "b", "20 - 0 - 0", "100%"]
     for row in rows:
@@ -133,12 +133,12 @@ def test_a_league_is_rated_by_its_results(league: Path, tmp_path: Path) -> None:
     assert len(section.tables[0].lines) == 3  # one of them has no game
 
 
-def test_a_gauntlets_pairs_are_those_of_its_first_player(tmp_path: Path) -> None:
+def test_pairs_of_a_gauntlet_are_those_of_its_first_player(tmp_path: Path) -> None:
     lines = league_section([run_of(make_league(tmp_path / "run", gauntlet=True))]).tables[1].lines
     assert [line[:3] for line in lines] == [["a", "b", "30 - 0 - 0"], ["a", "c", "30 - 0 - 0"]]
 
 
-def test_a_leagues_neighbours_alone_have_met(tmp_path: Path) -> None:
+def test_only_neighbours_of_a_league_have_met(tmp_path: Path) -> None:
     lines = league_section([run_of(make_league(tmp_path / "run", neighbours=1))]).tables[1].lines
     assert [line[:3] for line in lines] == [["a", "b", "30 - 0 - 0"], ["b", "c", "30 - 0 - 0"]]
 
@@ -146,7 +146,7 @@ def test_a_leagues_neighbours_alone_have_met(tmp_path: Path) -> None:
 def test_a_loop_shows_each_generation(loop: Path) -> None:
     charts = {chart.title: chart.spec["data"]["values"] for chart in loop_section([run_of(loop, "l")]).charts}
     assert set(charts) == {
-        "Elo of each candidate over the best so far",  # and none against an opponent, of whom it is not known
+        "Elo of each candidate over the best so far",  # no curve against an opponent that is not recorded
         "held-out loss by generation",
         "d1-RMSE by generation",
     }
@@ -165,12 +165,14 @@ def test_a_loop_shows_each_generation(loop: Path) -> None:
         (None, None, {}),
     ],
 )
-def test_the_known_side_of_an_interval_is_drawn(low: float | None, high: float | None, drawn: dict[str, float]) -> None:
+def test_an_interval_with_one_known_side_is_drawn(
+    low: float | None, high: float | None, drawn: dict[str, float]
+) -> None:
     assert interval("Elo", -500.0, low, high) == {"Elo": -500.0} | drawn
     assert interval("Elo", None, low, high) == {}
 
 
-def test_a_curve_of_one_point_is_seen_and_told_by_its_axis() -> None:
+def test_a_curve_of_one_point_has_a_mark_and_a_scaled_axis() -> None:
     curve = [{"run": "long", "step": step, "loss": 0.7} for step in (20, 30)]
     for rows, loss in (([], 0.62934), (curve, 0.7)):
         chart = lines("Loss", [*rows, {"run": "one", "step": 20, "loss": loss}], "step", "loss", "run", dots=False)
@@ -187,7 +189,7 @@ def test_a_page_shows_names_that_are_not_utf8(tmp_path: Path) -> None:
     assert r"\udc93\udcfa.hcpe" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_pictures_lie_beside_the_page_and_are_linked(match: Path, loop: Path, tmp_path: Path) -> None:
+def test_pictures_are_beside_the_page_and_linked(match: Path, loop: Path, tmp_path: Path) -> None:
     report = write_report(Report((match,), tmp_path / "page #1 50%.html", png=True))
     (picture,) = report.pictures
     assert picture.name == "page #1 50%-01.png"
@@ -204,7 +206,7 @@ def test_pictures_lie_beside_the_page_and_are_linked(match: Path, loop: Path, tm
     assert not (tmp_path / "other-01.png").exists()
 
 
-def test_a_folder_of_runs_stands_for_them_and_names_are_unique(match: Path, loop: Path, tmp_path: Path) -> None:
+def test_a_folder_of_runs_is_expanded_with_unique_names(match: Path, loop: Path, tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     make_match(tmp_path / "deep" / "match")
     made(tmp_path / "data", RunPlan("selfplay"), ())
@@ -217,7 +219,7 @@ def test_a_folder_of_runs_stands_for_them_and_names_are_unique(match: Path, loop
     assert "deep/match" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_what_is_no_run_is_refused_with_its_name(match: Path, tmp_path: Path) -> None:
+def test_folders_without_a_run_are_refused_by_name(match: Path, tmp_path: Path) -> None:
     def refusal(*runs: Path) -> str:
         with pytest.raises((ValueError, OSError)) as raised:
             write_report(Report(runs, tmp_path / "out" / "page.html"))
@@ -237,7 +239,7 @@ def test_what_is_no_run_is_refused_with_its_name(match: Path, tmp_path: Path) ->
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1), st.booleans())
-def test_the_front_is_what_nothing_beats(pairs: list[tuple[int, int]], lower: bool) -> None:
+def test_the_front_has_the_networks_that_none_beats(pairs: list[tuple[int, int]], lower: bool) -> None:
     rows = [{"cost": cost, "worth": worth} for cost, worth in pairs]
     front = pareto_front(rows, "cost", "worth", lower)
     sign = -1 if lower else 1
@@ -251,7 +253,7 @@ def test_the_front_is_what_nothing_beats(pairs: list[tuple[int, int]], lower: bo
         assert any(one["cost"] <= row["cost"] and sign * one["worth"] >= sign * row["worth"] for one in front)
 
 
-def test_a_damaged_run_is_named_once(match: Path, tmp_path: Path) -> None:
+def test_an_error_names_a_damaged_run_once(match: Path, tmp_path: Path) -> None:
     other = made(tmp_path / "other", replace(MATCH, goal={"players": 5}), ())
     with pytest.raises(ValueError, match=r"^\S*other: cannot be shown \(TypeError.*\); leave it out, or restore its"):
         read_sections(find_runs([match, other]))

@@ -28,7 +28,7 @@ KIF = """手合割：平手
 
 
 def game(number: int, **found: str) -> ServerGameLine:
-    """A won game as black against `other`, with the given fields instead."""
+    """Return a game won as black against `other`, with some fields replaced."""
     line = {"black": "mine", "white": "other", "colour": "black", "result": "win", "ending": "TORYO", "kif": ""} | found
     return ServerGameLine(number=number, game_id="id", moves=3, started="2026-11-28T16:00:00", seconds=60.0, **line)  # type: ignore[arg-type]
 
@@ -55,7 +55,7 @@ def table_of(section: Section, title: str) -> list[list[str]]:
     return [list(line) for line in found.lines]
 
 
-def test_a_runs_games_are_counted_by_opponent_and_end(folder: Path) -> None:
+def test_games_are_counted_by_opponent_and_ending(folder: Path) -> None:
     section = server_section([run_of(folder)])
     assert list(section.tables[0].lines[0][:6]) == ["mine", "mine on wdoor:4081", "1 - 1 - 1", "1", "1", "1"]
     assert table_of(section, ": opponents") == [
@@ -67,7 +67,7 @@ def test_a_runs_games_are_counted_by_opponent_and_end(folder: Path) -> None:
     assert [row["wins minus losses"] for row in balance] == [1, 0, 0, 0]
 
 
-def test_times_are_those_of_the_records_by_side(folder: Path) -> None:
+def test_times_by_side_are_those_of_the_records(folder: Path) -> None:
     section = server_section([run_of(folder)])
     games = {line[2]: line for line in table_of(section, ": games")}
     assert list(games) == ["4", "3", "2", "1"]

@@ -1,4 +1,4 @@
-"""The section of training runs: only figures on the same held-out games share a chart."""
+"""The section of training runs: only runs with the same held-out games share a chart."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def trained(folder: Path, *held_out: tuple[str, str]) -> Run:
     return run_of(made(folder, RunPlan("train dense", {"seed": 0}, sources=sources), lines), folder.name)
 
 
-def test_runs_on_one_set_of_held_out_games_share_their_charts(tmp_path: Path) -> None:
+def test_runs_with_the_same_held_out_games_share_charts(tmp_path: Path) -> None:
     runs = [trained(tmp_path / name, (f"{name}/valid.hcpe3", "aaaaaaaa")) for name in ("one", "two")]
     section = training_section(runs)
     assert [chart.title for chart in section.charts] == ["Accuracy on held-out games", "Calibration"]
@@ -31,7 +31,7 @@ def test_runs_on_one_set_of_held_out_games_share_their_charts(tmp_path: Path) ->
     assert table.lines[0][1:5] == ["0.6000", "0.5000", "60.00%", "0.2000"]
 
 
-def test_other_held_out_games_have_charts_of_their_own(tmp_path: Path) -> None:
+def test_runs_with_other_held_out_games_have_separate_charts(tmp_path: Path) -> None:
     files = {
         "one": ("valid.hcpe3", "aaaaaaaa"),
         "two": ("valid.hcpe3", "bbbbbbbb"),

@@ -1,4 +1,4 @@
-"""Verification: recorded files are compared with their digests, wherever the run has been moved."""
+"""Verification: recorded files are compared with their digests, also if the run was moved."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def states(run: Path) -> dict[str, str]:
     return {check.file: check.state for check in verify([run])}
 
 
-def test_shards_nets_and_sources_of_a_run(tmp_path: Path) -> None:
+def test_shards_networks_and_sources_of_a_run_are_verified(tmp_path: Path) -> None:
     net, data = tmp_path / "net.bin", tmp_path / "data.hcpe"
     net.write_bytes(b"net")
     data.write_bytes(bytes(38))
@@ -57,11 +57,11 @@ def test_shipped_networks_are_found_on_any_machine(tmp_path: Path) -> None:
     assert states(folder) == {"default": CHANGED}
 
 
-def test_a_run_without_files_says_so(tmp_path: Path) -> None:
+def test_a_run_without_files_is_reported(tmp_path: Path) -> None:
     assert states(made(tmp_path / "run", RunPlan("tune"), ())) == {"": NOTHING}
 
 
-def test_products_and_parts_of_a_run_that_was_moved(tmp_path: Path) -> None:
+def test_products_and_parts_of_a_moved_run_are_found(tmp_path: Path) -> None:
     loop = tmp_path / "loop"
     generation = loop / "generation-001"
     games = generation / "games-1"
@@ -87,7 +87,7 @@ def test_products_and_parts_of_a_run_that_was_moved(tmp_path: Path) -> None:
     assert states(moved) == {"generation-001/net.safetensors": CHANGED, str(games): MISSING}
 
 
-def test_the_command_exits_with_1_where_something_has_changed(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_command_exits_with_1_if_a_file_has_changed(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     net = tmp_path / "net"
     net.write_bytes(b"net")
     make_match(tmp_path / "match")

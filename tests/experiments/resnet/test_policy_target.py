@@ -1,4 +1,4 @@
-"""What the policy learns: a distribution over visits, the move played, or nothing, and the same reversed."""
+"""The target of the policy: the distribution of visits, the move played, or none; also for mirrored boards."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CANDIDATES: tuple[dict[str, int], ...] = (
 
 @pytest.fixture
 def game(tmp_path: Path) -> Path:
-    """One with visits: 3 to 1, even (and as many as there can be), none that count, and the move played alone."""
+    """Return a game whose visits are 3 to 1, equal (and maximal), zero, and for the move played only."""
     pos = new_position()
     set_sfen(pos, START_SFEN)
     code = encode(pos["board"], pos["hands"], 0, HCP)
@@ -55,7 +55,7 @@ def dense(target: PolicyTarget, positions: int) -> np.ndarray:
     return table
 
 
-def test_shares_by_hand(game: Path) -> None:
+def test_shares_of_visits_by_hand(game: Path) -> None:
     batch = read_all([game], read_visits=True)
     target = policy_target(batch)
     assert target.known == len(batch) == 32
@@ -102,7 +102,7 @@ def test_training_minimises_the_cross_entropy_with_the_visits(game: Path, tmp_pa
     assert found == pytest.approx(float(functional.cross_entropy(logits, table)), abs=1e-5)
 
 
-def test_held_out_games_are_judged_by_the_visits(game: Path, tmp_path: Path) -> None:
+def test_held_out_games_are_measured_by_the_visits(game: Path, tmp_path: Path) -> None:
     (tmp_path / "valid.hcpe3").write_bytes(game.read_bytes())
     network = ResnetConfig(blocks=1, channels=8, value_hidden=8)
     run = Run(
@@ -121,7 +121,7 @@ def test_held_out_games_are_judged_by_the_visits(game: Path, tmp_path: Path) -> 
     assert abs(found.loss - found.parts["policy_loss"] - found.report.log_loss) > 1e-4
 
 
-def test_without_visits_it_is_the_move_played(game: Path) -> None:
+def test_without_visits_the_target_is_the_move_played(game: Path) -> None:
     batch = read_all([game])
     assert batch.visits is None
     target = policy_target(batch)

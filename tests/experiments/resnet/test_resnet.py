@@ -1,4 +1,4 @@
-"""The policy-value network: dlshogi's shape, its training, and what is said of rare outcomes."""
+"""The policy-value network: dlshogi's shapes, its training, and figures of rare outcomes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ALL_TARGETS = ("sennichite", "declaration", "move_limit", "entered")
 
 @pytest.fixture(scope="module")
 def some_games(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Twenty games to learn from and ten to test on; in each file the first is made a draw by sennichite."""
+    """Twenty games to train on and ten to test on; the first of each file is changed to a sennichite."""
     raw, cuts, at = bytearray(SAMPLE.read_bytes()), [0], 0
     while at < len(raw):
         at += 36 + 6 * int.from_bytes(raw[at + 32 : at + 34], "little")
@@ -57,8 +57,8 @@ def options(some_games: tuple[Path, Path], output: Path, **changes: object) -> R
     return ResnetTraining(data=(some_games[0],), valid=(some_games[1],), output=output, **chosen)  # type: ignore[arg-type]
 
 
-def test_names_and_shapes_are_dlshogis() -> None:
-    """So that its weights can be exchanged: read off `policy_value_network_resnet.py` at 2 blocks of 16 channels."""
+def test_names_and_shapes_of_weights_are_those_of_dlshogi() -> None:
+    """Weights are exchangeable. The names are from `policy_value_network_resnet.py` with 2 blocks of 16 channels."""
     found = {name: tuple(value.shape) for name, value in PolicyValueNetwork(ResnetConfig(2, 16)).state_dict().items()}
     norms = {"norm1": 16, "value_norm1": 27} | {f"blocks.{block}.bn{n}": 16 for block in (0, 1) for n in (1, 2)}
     expected: dict[str, tuple[int, ...]] = {
@@ -82,7 +82,7 @@ def test_names_and_shapes_are_dlshogis() -> None:
 
 
 def test_multiply_adds_are_those_of_an_evaluation(batch: Batch) -> None:
-    """A squeeze reads one number a channel, which no square multiplies."""
+    """A squeeze reads one number per channel, not one per square."""
     network = PolicyValueNetwork(ResnetConfig(1, 16, squeeze=8, squeeze_bias=True, draw=True)).eval()
     made: list[int] = []
     for part in network.modules():
@@ -108,7 +108,7 @@ def test_squeeze_scales_channels_by_their_means() -> None:
     assert isinstance(PolicyValueNetwork(ResnetConfig(1, 16, "swish")).act, torch.nn.SiLU)
 
 
-def test_constant_planes_may_be_given_once(batch: Batch) -> None:
+def test_constant_planes_may_have_one_square(batch: Batch) -> None:
     torch.manual_seed(1)
     net = PolicyValueNetwork(ResnetConfig(1, 8, draw=True, auxiliary=("sennichite",))).eval()
     x1, x2 = make_planes(batch.pieces, batch.hands, batch.in_check)
@@ -136,7 +136,7 @@ def test_a_cut_and_resumed_run_ends_with_the_same_bits(some_games: tuple[Path, P
     assert all(torch.equal(one[name], two[name]) for name in one)
 
 
-def test_what_had_no_game_says_nothing_of_how_games_end(some_games: tuple[Path, Path], tmp_path: Path) -> None:
+def test_positions_without_a_game_do_not_train_the_endings(some_games: tuple[Path, Path], tmp_path: Path) -> None:
     file = RecordFile(some_games[0])
     records = position_records(file.read_block(file.blocks[0], Refusals()), HCPE, 0).view(hcpe_dtype).ravel()
     records.tofile(tmp_path / "whole.hcpe")
@@ -178,7 +178,7 @@ def test_held_out_positions_without_a_game_give_the_loss_alone(
         judge_resnet(str(tmp_path / "run"), (tmp_path / "made.hcpe",))
 
 
-def test_training_learns_logs_and_leaves_out_what_never_happened(
+def test_training_learns_logs_and_omits_outcomes_that_do_not_occur(
     some_games: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = options(some_games, tmp_path / "run", epochs=6, precision="float32")
@@ -210,10 +210,10 @@ def test_training_learns_logs_and_leaves_out_what_never_happened(
         load_model(tmp_path / "run")
 
 
-def test_the_held_out_loss_is_what_is_trained_but_for_auxiliary_targets(
+def test_the_held_out_loss_is_the_trained_loss_without_auxiliary_targets(
     some_games: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """With the scores' weight of the end."""
+    """The weight of scores is that of the end of the run."""
     run = Run(options(some_games, tmp_path / "run", precision="float32", lambda_=0.0, lambda_end=1.0), ResnetTask)
     (batch,) = Reader([some_games[1]], 4096, shuffle=False, mark_entered=True, read_visits=True)
     model, targets, last = run.learner.average.model, run.learner.targets, run.steps - 1
@@ -226,10 +226,10 @@ def test_the_held_out_loss_is_what_is_trained_but_for_auxiliary_targets(
     assert abs(losses["value_loss"] - found.report.log_loss) > 1e-3
 
 
-def test_the_best_by_an_older_loss_is_chosen_anew(
+def test_a_best_epoch_by_an_older_loss_is_replaced(
     some_games: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its loss is small, for it left out the draw head; without held-out games it stays the best."""
+    """Its loss is small because it excluded the draw head; without held-out games it remains the best."""
     run = options(some_games, tmp_path / "run", epochs=3, max_steps=1)
     steps = train_resnet(dataclasses.replace(run, max_steps=None, epochs=1)).steps
     state, described = read_tensors(run.output / "state.safetensors", STATE)
@@ -245,7 +245,7 @@ def test_the_best_by_an_older_loss_is_chosen_anew(
     assert load_resnet(run.output / "best.safetensors")[1].provenance["step"] == 2 * steps
 
 
-def test_weights_of_positives() -> None:
+def test_weights_of_positive_labels_by_hand() -> None:
     counts = {"sennichite": 50, "declaration": 0, "move_limit": 1}
     assert positive_weights(1000, counts, 100) == {"sennichite": 20, "move_limit": 100}
 
@@ -300,7 +300,7 @@ def test_policy_figures_by_hand() -> None:
     assert report.policy_loss == pytest.approx(np.log(2187) / 3)
 
 
-def test_what_cannot_be_built_is_refused(some_games: tuple[Path, Path], tmp_path: Path) -> None:
+def test_invalid_dimensions_are_refused(some_games: tuple[Path, Path], tmp_path: Path) -> None:
     for config, words in (
         (ResnetConfig(blocks=0), "`blocks` 0: must be at least 1"),
         (ResnetConfig(squeeze=100), "at most the 64 channels"),
@@ -320,7 +320,7 @@ def test_what_cannot_be_built_is_refused(some_games: tuple[Path, Path], tmp_path
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
-def test_a_gpu_takes_the_steps_of_a_cpu(
+def test_a_gpu_gives_the_steps_of_a_cpu(
     some_games: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)

@@ -1,4 +1,4 @@
-"""ONNX files of dlshogi's format: they say what the network says, and what is not one is refused in words."""
+"""ONNX files of dlshogi's format: they give the outputs of the network, and other files are refused with an error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("one_torchlib")
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[PolicyValueNetwork, Path]:
-    """A network with every head and statistics that are not those of a new one."""
+    """A network with every head and with statistics that differ from the initial ones."""
     torch.manual_seed(3)
     config = ResnetConfig(2, 16, "swish", squeeze=8, value_hidden=32, draw=True, auxiliary=("sennichite", "entered"))
     net = PolicyValueNetwork(config)
@@ -37,7 +37,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[PolicyValueNetwor
 
 
 @pytest.mark.parametrize("draw", [True, False])
-def test_the_file_says_what_the_network_says(
+def test_the_file_gives_the_outputs_of_the_network(
     trained: tuple[PolicyValueNetwork, Path], draw: bool, tmp_path: Path
 ) -> None:
     net, path = trained
@@ -73,8 +73,8 @@ def constant_model(
     kind: int = TensorProto.FLOAT,
     nan_on_pieces: bool = False,
 ) -> Path:
-    """A file whose outputs are constants, one row a position: {name: (width, number)}; with `nan_on_pieces` only on an
-    empty board, elsewhere they are not a number."""
+    """Return a model with constant outputs {name: (width, number)}, one row per position. With `nan_on_pieces` the
+    outputs are not numbers unless the board is empty."""
     inputs = inputs or {"input1": ["n", 62, 9, 9], "input2": ["n", 57, 9, 9]}
     outputs = outputs or {"output_policy": (2187, 0.0), "output_value": (1, 0.5)}
     nodes = [helper.make_node("ReduceMean", [next(iter(inputs))], ["mean"], axes=[1, 2, 3], keepdims=0)]
@@ -101,7 +101,7 @@ def constant_model(
     return path
 
 
-def test_a_file_from_elsewhere_is_loaded(tmp_path: Path) -> None:
+def test_a_file_of_another_program_is_loaded(tmp_path: Path) -> None:
     policy, win_rate, draw = OnnxNetwork(constant_model(tmp_path / "good.onnx"))(
         np.zeros((3, 62, 9, 9), np.float32), np.zeros((3, 57, 9, 9), np.float32)
     )
@@ -127,7 +127,7 @@ def test_a_file_from_elsewhere_is_loaded(tmp_path: Path) -> None:
         ({"kind": TensorProto.DOUBLE}, r"must be float32, not tensor\(double\)"),
     ],
 )
-def test_what_is_not_of_the_format_is_refused(changes: dict, words: str, tmp_path: Path) -> None:
+def test_other_onnx_files_are_refused(changes: dict, words: str, tmp_path: Path) -> None:
     path = constant_model(tmp_path / "other.onnx", **changes)
     with pytest.raises(ValueError, match=words) as refused:
         OnnxNetwork(path)
@@ -148,7 +148,7 @@ def test_broken_files_are_refused(trained: tuple[PolicyValueNetwork, Path], tmp_
         export(str(tmp_path / "text.onnx"), tmp_path / "net.onnx")
 
 
-def test_nothing_is_left_where_the_file_differs(
+def test_an_export_that_differs_leaves_no_file(
     trained: tuple[PolicyValueNetwork, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("experiments.resnet.onnx.TOLERANCE", -1.0)

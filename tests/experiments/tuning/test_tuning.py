@@ -1,4 +1,4 @@
-"""Tuning: how values follow from results, and a run that is cut and goes on."""
+"""Tuning: the values that follow from results, and resuming an interrupted run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_every_parameter_has_room_on_both_sides():
 
 
 def played(spsa: Spsa, best: dict[str, float], seed: int) -> None:
-    """All pairs of a tuning in which the setting that is nearer to the best, in steps, wins the more games."""
+    """Return a tuning after all pairs, in which settings nearer to the best win more games."""
     dice = np.random.default_rng(seed)
     steps = {one.name: one.step for one in FOUR}
 
@@ -59,7 +59,7 @@ def played(spsa: Spsa, best: dict[str, float], seed: int) -> None:
 FOUR = tuple(Parameter(name, 1000, 0, 2000, 20, "") for name in "abcd")
 
 
-def test_values_go_where_games_are_won():
+def test_values_approach_the_best_setting():
     spsa = Spsa(FOUR, PAIRS, None, 1)
     best = {"a": 1100.0, "b": 900.0, "c": 1000.0, "d": 1060.0}
     played(spsa, best, 2)
@@ -68,8 +68,8 @@ def test_values_go_where_games_are_won():
 
 
 @pytest.mark.parametrize("number", [0, 7, 199, 399])
-def test_the_schedule_is_fishtests(number):
-    """As its server computes it, from the last step c_end and the last gain r_end; a and c shrink with iterations."""
+def test_the_schedule_is_that_of_fishtest(number):
+    """As on Fishtest's server: from the last step c_end and the last gain r_end; a and c shrink with iterations."""
     pairs, r_end, c_end, iteration = 400, 0.02, 20.0, number + 1
     damping = 0.1 * pairs
     c = c_end * pairs**0.101 / iteration**0.101
@@ -82,7 +82,7 @@ def test_the_schedule_is_fishtests(number):
     assert moved == pytest.approx(2 * a / c**2 * c)
 
 
-def test_chance_alone_moves_a_number_by_half_its_step():
+def test_chance_alone_moves_a_parameter_by_half_its_step():
     ends = []
     for seed in range(8):
         spsa, dice = Spsa(FOUR, PAIRS, None, seed), np.random.default_rng(seed)
@@ -95,7 +95,7 @@ def test_chance_alone_moves_a_number_by_half_its_step():
 
 @settings(max_examples=40)
 @given(st.integers(0, 2**31), st.lists(st.integers(-2, 2), max_size=30))
-def test_trials_lie_around_the_values_and_within_bounds(seed, results):
+def test_trials_are_around_the_values_and_within_bounds(seed, results):
     spsa, again = (Spsa(PARAMETERS, 30, 0.5, seed) for _ in range(2))
     for number, result in enumerate(results):
         trial = spsa.trial(number)
@@ -114,22 +114,22 @@ def test_trials_lie_around_the_values_and_within_bounds(seed, results):
 
 def test_whole_numbers_are_chosen_without_bias():
     spsa = Spsa(FOUR[:1], PAIRS, None, 5)
-    spsa.learn(0, 1)  # to a fraction
+    spsa.learn(0, 1)  # up to a fraction
     value = spsa.values["a"]
     assert abs(value - round(value)) > 0.1
-    # Behind the last pair the reach stays, so that nothing but chance can even out what rounding does.
+    # After the last pair the reach is constant, so only chance can balance rounding.
     trials = [spsa.trial(number) for number in range(PAIRS, 2 * PAIRS)]
     assert abs(np.mean([(trial.first["a"] + trial.second["a"]) / 2 for trial in trials]) - value) < 0.03
 
 
-def test_a_result_is_wins_less_losses():
+def test_a_result_is_wins_minus_losses():
     assert result_of({"wins as black": 1, "losses as white": 1}) == 0
     assert result_of({"wins as black": 1, "wins as white": 1, "seconds": 0.5}) == 2
     assert result_of({"losses as black": 1, "draws as white": 1}) == -1
 
 
-def test_values_go_toward_the_player_that_won(monkeypatch):
-    """Who has which of a trial's settings, by the pair's own number, and what the result of it moves."""
+def test_values_move_toward_the_player_that_won(monkeypatch):
+    """The number of a pair decides which player has which settings of a trial, and how its result moves values."""
     player = read_player("default", (), 5, 0, "").by_alphabeta
     worker = TuningTask(PairTask(player, player, PairSettings(Ending(), ("startpos",), (0, 0), 100, 0.0, 1))).open()
     monkeypatch.setattr(
@@ -151,8 +151,8 @@ def test_values_go_toward_the_player_that_won(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_tuning_on_a_cluster_is_that_of_threads(cluster, tmp_path, capsys):
-    """On one core each, so that every pair is drawn when the same pairs have landed."""
+def test_a_tuning_on_a_cluster_has_the_results_of_threads(cluster, tmp_path, capsys):
+    """Both use one core, so every pair is drawn after the same results."""
     found = []
     for where in ({"parallel": 1}, {"ray": cluster.address}):
         Tune(nodes=60, games=12, output=tmp_path / str(len(found)), json=True, **where).run()
@@ -163,7 +163,7 @@ def test_a_tuning_on_a_cluster_is_that_of_threads(cluster, tmp_path, capsys):
     assert any(one["steps"] for one in here["parameters"].values())
 
 
-def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, capsys, monkeypatch):
+def test_a_tuning_resumes_only_with_its_own_settings(tmp_path, capsys, monkeypatch):
     openings = tmp_path / "openings.sfen"
     openings.write_text("startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n")
 

@@ -1,4 +1,4 @@
-"""What an engine is asked before a match: its command, options and files, and the words when it does not answer."""
+"""Questions to an engine before a match: its command, options and files, and errors if it does not answer."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def test_an_engine_is_a_path_or_a_command_with_arguments(tmp_path, monkeypatch):
         [f"--net={tmp_path / 'model.onnx'}", str(tmp_path / "nets"), "nets"],
     )
     assert engine_command("liteshogi puct model.onnx")[0].name.startswith("liteshogi")
-    for nobody in ("", "nobody puct"):
+    for missing in ("", "missing puct"):
         with pytest.raises(FileNotFoundError, match="no such engine"):
-            engine_command(nobody)
+            engine_command(missing)
     with pytest.raises(ValueError, match="No closing quotation"):
         engine_command("'an engine")
     with pytest.raises(PermissionError, match=r"model\.onnx: not a program"):
@@ -54,7 +54,7 @@ def test_options_are_read_as_engines_declare_them():
     assert Option.parse("id name type") is None
 
 
-def test_shogiarena_waits_for_as_long_as_an_engine_takes_to_be_ready(scripted):
+def test_shogiarena_waits_until_an_engine_is_ready(scripted):
     engine = ask_engine(scripted.command())
     assert 60 < engine.description(1)["handshake_timeout"] < 300
     slow = replace(engine, ready_seconds=50.0)
@@ -74,7 +74,7 @@ def test_shogiarena_waits_for_as_long_as_an_engine_takes_to_be_ready(scripted):
         ("Style=Medium", "must be one of Fast, Slow, not 'Medium'"),
     ],
 )
-def test_options_that_the_engine_does_not_take_are_refused_in_words(scripted, setting, words):
+def test_options_that_the_engine_does_not_accept_are_refused(scripted, setting, words):
     with pytest.raises(ValueError, match=words):
         ask_engine(scripted.command(), [setting])
 
@@ -97,21 +97,21 @@ def test_the_engine_decides_which_options_are_files(scripted, tmp_path, monkeypa
     assert list(engine.description(1)["options"]) == ["NetworkDelay", "EvalFile|", "Book Dir|", "Style|"]
     assert engine.id_name == "Scripted"
     assert ask_engine(scripted.command()).options == {"NetworkDelay": 0}
-    # A file that is not here may be the engine's own: what is found where it runs is left to it.
+    # A file that exists only in the engine's folder is left to the engine.
     assert ask_engine(scripted.command(), ["EvalFile=own.bin"]).options["EvalFile"] == "own.bin"
     assert ask_engine(scripted.command(), ["EvalFile=./own.bin"]).options["EvalFile"] == "./own.bin"
 
 
-def test_the_engine_has_this_projects_environment_and_what_programs_need(scripted, tmp_path, monkeypatch):
+def test_the_engine_gets_only_the_necessary_environment(scripted, tmp_path, monkeypatch):
     monkeypatch.setenv("LITESHOGI_DIARY", str(tmp_path / "diary"))
     monkeypatch.setenv("LITESHOGI_KERNEL", "plain")
     monkeypatch.setenv("SECRET_TOKEN", "hidden")
     engine = ask_engine(scripted.command(), ["Style=Slow"])
-    environment, *told = (tmp_path / "diary").read_text().splitlines()
+    environment, *commands = (tmp_path / "diary").read_text().splitlines()
     assert "'LITESHOGI_KERNEL': 'plain'" in environment
     assert "HOME" in environment
     assert "hidden" not in environment
-    assert told == [
+    assert commands == [
         "usi",
         "setoption name NetworkDelay value 0",
         "setoption name Style value Slow",
@@ -131,14 +131,14 @@ def test_the_engine_has_this_projects_environment_and_what_programs_need(scripte
         ("deaf", "no readyok within 1 seconds"),
     ],
 )
-def test_engines_that_do_not_start_are_told_by_name(scripted, behaviour, words, monkeypatch):
+def test_an_error_names_an_engine_that_does_not_start(scripted, behaviour, words, monkeypatch):
     monkeypatch.setattr(engines, "USIOK_SECONDS", 1.0 if behaviour == "mute" else 60.0)
     monkeypatch.setattr(engines, "READY_SECONDS", 1.0 if behaviour == "deaf" else 60.0)
     with pytest.raises(ValueError, match=f"'{behaviour}': {words}"):
         ask_engine(scripted.command(behaviour))
 
 
-def test_what_is_no_program_for_this_machine_is_told(tmp_path):
+def test_a_program_for_another_machine_is_refused(tmp_path):
     program = tmp_path / "engine.exe"
     program.write_bytes(b"MZ\0\0no program here")
     program.chmod(0o755)
@@ -146,13 +146,13 @@ def test_what_is_no_program_for_this_machine_is_told(tmp_path):
         ask_engine(str(program))
 
 
-def test_our_own_engine_may_not_play_with_another_net_than_was_asked_for(tmp_path):
+def test_liteshogi_with_an_unreadable_network_is_refused(tmp_path):
     (tmp_path / "damaged.safetensors").write_text("no net")
     with pytest.raises(ValueError, match=r"EvalFile.*damaged\.safetensors"):
         ask_engine("liteshogi", [f"EvalFile={tmp_path / 'damaged.safetensors'}"])
 
 
-def test_players_are_called_by_what_tells_them_apart(scripted, tmp_path):
+def test_names_of_players_show_their_differences(scripted, tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "net.bin").write_text("")

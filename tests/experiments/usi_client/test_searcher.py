@@ -1,4 +1,4 @@
-"""What an engine behind pipes says of a position."""
+"""Results of searches by an engine behind pipes."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from search.score import MATE
         (["bestmove resign"], None),
     ],
 )
-def test_scores_are_read_as_engines_write_them(lines, score):
+def test_scores_of_engines_are_read(lines, score):
     assert read_score(lines) == score
 
 
-def test_words_are_parted_by_any_blanks(tmp_path):
+def test_words_may_be_separated_by_any_blanks(tmp_path):
     program = tmp_path / "aligned"
     answers = {"usi": "usiok", "isready": "readyok", "go nodes 1": " info  score   cp  -7\nbestmove\t7g7f"}
     talk = f"answers = {answers!r}\nfor line in iter(input, 'quit'):\n    print(answers.get(line, ''), flush=True)\n"
@@ -41,7 +41,7 @@ def test_words_are_parted_by_any_blanks(tmp_path):
     assert (answer.move, answer.score) == ("7g7f", -7)
 
 
-def test_the_last_number_told_is_read():
+def test_the_last_reported_number_is_read():
     lines = [
         "info depth 4 seldepth 9 nodes 70",
         "info depth 5 seldepth 11 nodes 90",
@@ -52,7 +52,7 @@ def test_the_last_number_told_is_read():
 
 
 def test_the_trace_has_a_score_of_each_depth():
-    """As engines tell them: some depths not, some twice as their best move changes, and the last one again."""
+    """Engines may omit depths, report some twice when the best move changes, and repeat the last one."""
     lines = [
         "info depth 2 seldepth 3 score cp 10 nodes 40",
         "info depth 4 seldepth 6 score cp 50 lowerbound nodes 60",
@@ -66,7 +66,7 @@ def test_the_trace_has_a_score_of_each_depth():
     assert Answer("x", lines).trace() == [(2, 40, 10), (4, 80, 30)]
 
 
-def test_the_cpu_time_of_an_engine_is_the_same_by_either_clock(scripted, monkeypatch):
+def test_the_cpu_time_of_an_engine_is_the_same_by_both_clocks(scripted, monkeypatch):
     pytest.importorskip("psutil")
     searcher = Searcher(ask_engine(scripted.command()))
     searcher.wait()

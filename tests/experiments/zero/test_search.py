@@ -1,4 +1,4 @@
-"""Searches side by side find what each finds alone, and end where they should."""
+"""Concurrent searches give the results of single ones and end at their limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WEIGHTS = np.random.default_rng(3).standard_normal((PLANES1 * 81, LABELS + 1), n
 
 
 def guess(input1: np.ndarray, input2: np.ndarray) -> tuple[np.ndarray, np.ndarray, None]:
-    """A network whose answer is the position's alone, whatever else is in the batch."""
+    """A network whose outputs depend only on the position, not on the rest of the batch."""
     found = np.stack([one.reshape(-1) @ WEIGHTS for one in input1]) / 8
     return found[:, :LABELS], 1 / (1 + np.exp(-found[:, LABELS])), None
 
@@ -41,7 +41,7 @@ def search_of(sfen: str, megabytes: int = 4) -> SimpleNamespace:
     return SimpleNamespace(tree=tree, position=position_from_sfen(sfen))
 
 
-def test_each_finds_what_it_finds_alone() -> None:
+def test_each_search_gives_the_result_of_a_single_one() -> None:
     searches = [search_of(sfen) for sfen in SFENS]
     search_together(searches, 150, guess, Leaves(len(searches)))
     for sfen, one in zip(SFENS, searches, strict=True):
@@ -51,7 +51,7 @@ def test_each_finds_what_it_finds_alone() -> None:
         edges = edges[edges["child"] >= 0]
         visits = one.tree.nodes["visits"][edges["child"]].tolist()
         found = {move_to_usi(int(move)): count for move, count in zip(edges["move"], visits, strict=True)}
-        if one.tree.root["proof"] == UNPROVED:  # else both go on until their round is over
+        if one.tree.root["proof"] == UNPROVED:  # otherwise both continue to the end of their round
             assert found == {move.move: move.visits for move in engine.root_moves() if move.visits}
         assert one.tree.root["proof"] == engine.tree.root["proof"]
         assert not one.tree.nodes["in_flight"][: one.tree.record["nodes_used"]].any()
@@ -67,7 +67,7 @@ def test_a_small_tree_makes_room() -> None:
     assert any(one.tree.record["visits"] > one.tree.record["nodes_used"] for one in searches)
 
 
-def test_it_stops_when_it_is_told_to() -> None:
+def test_a_search_stops_on_request() -> None:
     searches = [search_of("startpos")]
     asked = iter((False, False, False, True))
     with pytest.raises(Stopped):

@@ -1,4 +1,4 @@
-"""Self-play by PUCT: games and visits that cshogi finds legal, made once however often it is killed."""
+"""Self-play by PUCT: games and candidates are legal for cshogi, and kills do not repeat games."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ QUICK = {"playouts": PLAYOUTS, "games": 4, "ending": Ending(max_moves=30), "seed
 
 
 def split(raw: bytes) -> list[bytes]:
-    """Games, cut where their headers say; every move and candidate legal to cshogi, the visits as many as played."""
+    """Split a file into games by their headers; check by cshogi that moves and candidates are legal."""
     games, at = [], 0
     while at < len(raw):
         start, head = at, np.frombuffer(raw, game_dtype, 1, at)[0]
@@ -67,7 +67,7 @@ def shards(folder: Path) -> list[bytes]:
     return split(b"".join(path.read_bytes() for path in sorted(folder.glob("*.hcpe3"))))
 
 
-def test_games_are_what_others_read(onnx_file: Path, tmp_path: Path) -> None:
+def test_games_are_readable_by_cshogi(onnx_file: Path, tmp_path: Path) -> None:
     report = zero_self_play(ZeroSelfPlay(str(onnx_file), tmp_path / "a", 300, workforce=Workforce(2), **QUICK))
     games = shards(tmp_path / "a")
     assert report.count("games") == len(games) == len(set(games))
@@ -86,7 +86,7 @@ def task(onnx_file: Path) -> ZeroTask:
     return ZeroTask(network, Openings(), Ending(max_moves=30), exploration, settings, 0.0, PLAYOUTS, 4, 1)
 
 
-def test_a_job_depends_on_its_number_alone(onnx_file: Path) -> None:
+def test_a_job_depends_only_on_its_number(onnx_file: Path) -> None:
     first, second = task(onnx_file).open(), task(onnx_file).open()
     product = first.run(3)
     second.run(1)
@@ -95,7 +95,7 @@ def test_a_job_depends_on_its_number_alone(onnx_file: Path) -> None:
     assert len(split(product.content)) == product.counts["games"]
 
 
-def test_exploration_makes_the_variety(onnx_file: Path) -> None:
+def test_games_vary_only_by_exploration(onnx_file: Path) -> None:
     still = Exploration(noise_share=0, soft_plies=0)
     for exploration, different in ((still, 1), (replace(still, noise_share=0.5), 2), (replace(still, soft_plies=9), 2)):
         worker = replace(task(onnx_file), exploration=exploration).open()
@@ -103,13 +103,13 @@ def test_exploration_makes_the_variety(onnx_file: Path) -> None:
         assert different > 1 or len(set(split(worker.run(1).content))) == 1
 
 
-def test_a_trained_network_is_exported_on_the_way(trained: Path, onnx_file: Path, tmp_path: Path) -> None:
+def test_a_trained_network_is_exported_automatically(trained: Path, onnx_file: Path, tmp_path: Path) -> None:
     zero_self_play(ZeroSelfPlay(str(trained), tmp_path / "a", 100, workforce=Workforce(1), **QUICK))
     zero_self_play(ZeroSelfPlay(str(onnx_file), tmp_path / "b", 100, workforce=Workforce(1), **QUICK))
     assert shards(tmp_path / "a") == shards(tmp_path / "b")
 
 
-def test_a_generation_learns_the_visits_of_the_one_before(trained: Path, tmp_path: Path) -> None:
+def test_a_generation_learns_the_visits_of_the_previous_one(trained: Path, tmp_path: Path) -> None:
     zero_self_play(ZeroSelfPlay(str(trained), tmp_path / "games", 400, workforce=Workforce(1), **QUICK))
     options = ResnetTraining(
         data=(tmp_path / "games",),
@@ -156,7 +156,7 @@ COMMAND = "from liteshogi.__main__ import main; main()"
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
-def test_killed_it_goes_on(onnx_file: Path, tmp_path: Path) -> None:
+def test_a_killed_run_resumes(onnx_file: Path, tmp_path: Path) -> None:
     words = ["selfplay", "puct", str(onnx_file), "--positions", "1500", "--playouts", str(PLAYOUTS), "--games", "4"]
     words += ["--max-moves", "30", "--workers", "2"]
     ledger = tmp_path / "killed" / "results.jsonl"
@@ -174,11 +174,11 @@ def test_killed_it_goes_on(onnx_file: Path, tmp_path: Path) -> None:
         subprocess.run([*command, "-o", str(tmp_path / folder)], check=True, capture_output=True)
     killed, whole = shards(tmp_path / "killed"), shards(tmp_path / "whole")
     assert len(set(killed)) == len(killed)
-    # Two workers may have landed another last job; all others are the same.
+    # With two workers the last job may differ; all others are the same.
     assert len(set(killed) & set(whole)) >= min(len(killed), len(whole)) - 8
 
 
-def test_what_makes_no_sense_is_refused(onnx_file: Path, tmp_path: Path) -> None:
+def test_invalid_options_are_refused(onnx_file: Path, tmp_path: Path) -> None:
     for wrong, words in (
         ({"net": "default"}, "default: is a folded network, where a policy-value network is needed"),
         ({"net": str(tmp_path / "none.onnx")}, "none.onnx: there is no such file"),

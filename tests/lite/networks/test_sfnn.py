@@ -115,6 +115,6 @@ def test_a_file_holds_the_progress_table(batch: Batch, tmp_path: Path) -> None:
         ({"stacks": ("k3k3", "k9k9")}, "two king axes"),
     ],
 )
-def test_what_cannot_be_built_is_refused(options, message: str) -> None:
+def test_invalid_dimensions_are_refused(options, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SfnnConfig(**options).build()
