@@ -14,7 +14,7 @@ from lite.networks import fused_step
 
 @pytest.fixture(autouse=True)
 def _threads(monkeypatch):
-    """A test may change the number of threads, which divide even a few positions."""
+    """Restore the number of threads after a test, and divide even a few positions among them."""
     monkeypatch.setattr(fused_step, "PART_POSITIONS", 2)
     before = torch.get_num_threads()
     yield
@@ -23,19 +23,19 @@ def _threads(monkeypatch):
 
 @pytest.fixture(scope="session")
 def data_directory() -> Path:
-    """The small files of tests/data."""
+    """The directory of the small files in tests/data."""
     return Path(__file__).parent.parent / "data"
 
 
 @pytest.fixture(scope="session")
 def sample_games() -> Path:
-    """300 engine games, hcpe3."""
+    """The path of 300 engine games, hcpe3."""
     return Path(__file__).parent.parent.parent / "experiments" / "sample" / "valid_sample.hcpe3"
 
 
 @pytest.fixture(scope="session")
 def sample_bytes(sample_games: Path) -> list[bytes]:
-    """Each game of the sample, cut by its own header alone."""
+    """The bytes of each game of the sample, split by the headers."""
     raw, games, at = sample_games.read_bytes(), [], 0
     while at < len(raw):
         stop = at + 36
@@ -50,7 +50,7 @@ Written = tuple[np.ndarray, np.ndarray, list[cshogi.Board]]
 
 
 def written_by_cshogi(games: list[bytes]) -> Written:
-    """The positions of games as cshogi writes them: (hcpe records, psv records, boards)."""
+    """Return the positions of games as written by cshogi: (hcpe records, psv records, boards)."""
     hcpe, psv, boards = [], [], []
     board = cshogi.Board()
     for game in games:
@@ -76,11 +76,11 @@ def written_by_cshogi(games: list[bytes]) -> Written:
 
 @pytest.fixture(scope="session")
 def cshogi_records(sample_bytes: list[bytes]) -> Written:
-    """The positions of the first 40 games, see `written_by_cshogi`."""
+    """The positions of the first 40 games (see `written_by_cshogi`)."""
     return written_by_cshogi(sample_bytes[:40])
 
 
 @pytest.fixture
 def all_cshogi_records(sample_bytes: list[bytes]) -> Written:
-    """The positions of all 300 games."""
+    """The positions of all 300 games (see `written_by_cshogi`)."""
     return written_by_cshogi(sample_bytes)

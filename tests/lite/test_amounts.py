@@ -1,4 +1,4 @@
-"""How many there are, in words."""
+"""Amounts as text."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from liteshogi.commands.convert import as_text
 
 
 @pytest.mark.parametrize(("count", "words"), [(0, "0 games"), (1, "1 game"), (2, "2 games"), (12_345, "12,345 games")])
-def test_one_is_one(count: int, words: str) -> None:
+def test_amounts_are_singular_or_plural(count: int, words: str) -> None:
     assert amount(count, "game") == words
 
 
-def test_a_summary_of_one_game() -> None:
+def test_a_summary_of_one_game_is_singular() -> None:
     written = WrittenFile("a.hcpe3", 1, 1, 38)
-    told = as_text(ConversionSummary(1, 1, {}, [], 1, 1, {}, 1, (written,), []))
-    assert told.splitlines() == [
+    summary = as_text(ConversionSummary(1, 1, {}, [], 1, 1, {}, 1, (written,), []))
+    assert summary.splitlines() == [
         "read     1 file, 1 game, 1 position",
         "refused  nothing",
         "left out nothing",

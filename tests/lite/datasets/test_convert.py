@@ -1,4 +1,4 @@
-"""Conversion between formats loses nothing but what a format lacks; filters, split, duplicates do as they say."""
+"""Conversion keeps everything that the output format can hold; filters, split and duplicates work as documented."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def differing(first: Batch, second: Batch) -> set[str]:
 
 @pytest.fixture
 def games(sample_bytes: list[bytes], tmp_path: Path) -> Path:
-    """Sixty games, a sennichite and the first one twice among them."""
+    """A file of sixty games, with a sennichite and with the first game twice."""
     drawn = next(game for game in sample_bytes if game[34] == 4)
     path = tmp_path / "games.hcpe3"
     decided = [game for game in sample_bytes if game[34] in (1, 2)]
@@ -44,7 +44,7 @@ def games(sample_bytes: list[bytes], tmp_path: Path) -> Path:
     return path
 
 
-def test_round_trips(games: Path, tmp_path: Path) -> None:
+def test_conversion_back_gives_the_same_records(games: Path, tmp_path: Path) -> None:
     original = read_all([games])
     summary = run(tmp_path / "a.hcpe", games)
     assert summary.games_read == summary.outputs[0].games == 60
@@ -63,7 +63,7 @@ def test_round_trips(games: Path, tmp_path: Path) -> None:
     assert differing(original, read_all([tmp_path / "b.hcpe3"])) == {"ply"}
 
 
-def test_files_are_what_cshogi_writes(cshogi_records, sample_bytes: list[bytes], tmp_path: Path) -> None:
+def test_files_equal_those_of_cshogi(cshogi_records, sample_bytes: list[bytes], tmp_path: Path) -> None:
     hcpe, psv, _ = cshogi_records
     (tmp_path / "a.hcpe3").write_bytes(b"".join(sample_bytes[:40]))
     run(tmp_path / "a.hcpe", tmp_path / "a.hcpe3")
@@ -92,8 +92,8 @@ def test_notations(data_directory: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [["a.hcpe"], ["a.psv"], ["a.hcpe3"], ["a.psv", "b.hcpe", "c.hcpe3", "d.psv"]])
-def test_positions_without_a_score_stay_known_as_such(data_directory: Path, tmp_path: Path, path: list[str]) -> None:
-    """One game has none, the other a score at some moves, and 0 is among these."""
+def test_missing_scores_are_kept_as_missing(data_directory: Path, tmp_path: Path, path: list[str]) -> None:
+    """One game has no scores, the other has scores at some moves, one of them 0."""
     source = [data_directory / "scored.csa", data_directory / "wcsc28.csa"]
     direct = [chunk.positions for chunk in ChunkReader(source)]
     scored = np.concatenate([positions["scored"] for positions in direct])
@@ -107,14 +107,14 @@ def test_positions_without_a_score_stay_known_as_such(data_directory: Path, tmp_
     assert not batch.score[~scored].any()
     assert describe(tuple(source)).without_score == (~scored).sum()
     assert f"{(~scored).sum()} positions" in stat_text(describe(tuple(source)))
-    # Other programs see records of their own format, with a score of 0.
+    # Other programs read such records with a score of 0.
     if name.endswith("hcpe"):
         records = np.fromfile(source[0], cshogi.HuffmanCodedPosAndEval)
         assert (records["eval"][~scored] == 0).all()
         assert set(records["gameResult"]) <= {1, 2}
 
 
-def test_files_of_other_programs_whose_scores_are_all_zero(games: Path, tmp_path: Path) -> None:
+def test_zero_scores_in_files_of_other_programs_are_missing_scores(games: Path, tmp_path: Path) -> None:
     for name in ("a.hcpe", "a.psv"):
         run(tmp_path / name, games)
         records = np.fromfile(tmp_path / name, hcpe_dtype if name == "a.hcpe" else psv_dtype)
@@ -122,7 +122,7 @@ def test_files_of_other_programs_whose_scores_are_all_zero(games: Path, tmp_path
         records["score"] = 0
         records.tofile(tmp_path / name)
         assert not read_all([tmp_path / name]).scored.any()
-        records["score"][7] = 1  # now a 0 is a score
+        records["score"][7] = 1  # with another score in the file, 0 is a score
         records.tofile(tmp_path / name)
         assert read_all([tmp_path / name]).scored.all()
     blank, first = bytearray(), games.read_bytes()
@@ -136,7 +136,7 @@ def test_files_of_other_programs_whose_scores_are_all_zero(games: Path, tmp_path
     assert scored[plies:].all()
 
 
-def test_merging_takes_the_mean_of_what_was_scored(tmp_path: Path, games: Path) -> None:
+def test_merging_takes_the_mean_of_existing_scores(tmp_path: Path, games: Path) -> None:
     run(tmp_path / "all.hcpe", games)
     records = np.fromfile(tmp_path / "all.hcpe", hcpe_dtype)
     three = records[[0, 0, 0, 9, 10]]
@@ -171,7 +171,7 @@ def test_filters(games: Path, tmp_path: Path) -> None:
     assert sum(summary.left_out.values()) + summary.outputs[0].games == 60
 
 
-def test_unknown_choices_are_refused_before_anything_is_read(games: Path, tmp_path: Path) -> None:
+def test_unknown_choices_are_refused_before_reading(games: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"duplicates.* 'Drop': .*keep, drop, merge"):
         run(tmp_path / "a.psv", games, duplicates="Drop")
     with pytest.raises(ValueError, match=r"leave_out.* 'jishogi': .*draw, sennichite"):
@@ -199,7 +199,7 @@ def test_split_is_by_game(games: Path, tmp_path: Path) -> None:
     assert 5 <= shares[1] <= 30
     assert not summary.warnings
     assert len(read_all([train])) + len(read_all([test])) == len(original)
-    # The same game lies on the same side, in any format.
+    # A game belongs to the same part in every format.
     run(tmp_path / "train.hcpe", games, test_output=tmp_path / "test.hcpe", test_share=0.3)
     assert differing(read_all([test]), read_all([tmp_path / "test.hcpe"])) == {"ply"}
     run(tmp_path / "other.hcpe3", games, test_output=tmp_path / "o.hcpe3", test_share=0.3, seed=1)
@@ -218,7 +218,7 @@ def test_split_names_its_two_files(games: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("share", "part"), [(0.001, "test"), (0.999, "train")])
-def test_a_part_to_which_nothing_falls_is_refused(
+def test_an_empty_part_of_a_split_is_refused(
     sample_bytes: list[bytes], tmp_path: Path, share: float, part: str
 ) -> None:
     game = tmp_path / "game.hcpe3"
@@ -235,7 +235,7 @@ def test_a_part_to_which_nothing_falls_is_refused(
 @pytest.mark.parametrize(
     ("output", "test_output"), [("a.hcpe3", "b.hcpe"), ("a.hcpe3", "b.psv"), ("a.hcpe", "b.hcpe3"), ("a.psv", "b.hcpe")]
 )
-def test_both_parts_are_of_one_format(games: Path, tmp_path: Path, output: str, test_output: str) -> None:
+def test_both_parts_must_have_the_same_format(games: Path, tmp_path: Path, output: str, test_output: str) -> None:
     with pytest.raises(OptionError, match=rf"`test_output` .*{test_output}: .*b{Path(output).suffix}"):
         run(tmp_path / output, games, test_output=tmp_path / test_output)
     assert not (tmp_path / output).exists()
@@ -249,7 +249,7 @@ def test_two_names_of_one_format_may_differ(games: Path, tmp_path: Path) -> None
 
 
 def moves_of(raw: bytes) -> list[bytes]:
-    """The moves of hcpe3 games, each with its candidates."""
+    """Return the moves of hcpe3 games, each with its candidates."""
     moves, at = [], 0
     while at < len(raw):
         count = int.from_bytes(raw[at + 32 : at + 34], "little")
@@ -276,7 +276,7 @@ def test_candidates_and_visits_are_kept(sample_bytes: list[bytes], tmp_path: Pat
     summary = run(filtered, path, from_ply=10)
     before, after = read_all([path]), read_all([filtered])
     assert np.array_equal(after.score, before.score[before.ply >= 10])
-    # What is left out stays in its game as a move without candidates; the others keep all of theirs.
+    # Positions that are left out remain as moves without candidates; others keep all candidates.
     assert summary.outputs[0].games == 20
     old, new = moves_of(path.read_bytes()), moves_of(filtered.read_bytes())
     assert all(move in (was, was[:4] + b"\0\0") for was, move in zip(old, new, strict=True))
@@ -290,7 +290,7 @@ def test_split_of_positions_warns(games: Path, tmp_path: Path, capsys: pytest.Ca
     assert "warning: a.hcpe: positions" in capsys.readouterr().err
     shares = [output.positions for output in summary.outputs]
     assert 0.2 < shares[1] / sum(shares) < 0.3
-    # Equal positions, the start's above all, never lie on both sides.
+    # Equal positions, such as the start position, are never in both parts.
     train, test = (
         {batch.pieces[i].tobytes() + batch.hands[i].tobytes() + bytes([batch.turn[i]]) for i in range(len(batch))}
         for batch in (read_all([tmp_path / "train.psv"]), read_all([tmp_path / "test.psv"]))
@@ -326,7 +326,7 @@ def test_duplicates(games: Path, tmp_path: Path) -> None:
 
 
 def one_position(games: Path, path: Path, labels: list[tuple[int, int]]) -> Path:
-    """A file of one position (black to move) with these results and last bytes."""
+    """Write a file of one position (black to move) with these results and last bytes."""
     run(path, games)
     black_to_move = int(np.flatnonzero(read_all([path]).turn == 0)[0])
     records = np.fromfile(path, hcpe_dtype)[[black_to_move] * len(labels)]
@@ -344,15 +344,15 @@ WIN, DRAWN, LOSS, NONE = (1, 0), (SENNICHITE, 0), (2, 0), (0, NO_RESULT)
     [
         ([WIN, NONE, NONE], 1.0, 0),
         ([NONE, NONE, LOSS], 0.0, 0),
-        ([NONE, DRAWN, NONE], 0.5, 0),  # how the game was drawn is not that record's
+        ([NONE, DRAWN, NONE], 0.5, 0),  # the kind of draw is not from that record
         ([DRAWN, NONE, NONE], 0.5, SENNICHITE),
         ([NONE, WIN, LOSS], 0.5, 0),
-        ([DRAWN, WIN, WIN], 1.0, 0),  # nor that of a game that was won
+        ([DRAWN, WIN, WIN], 1.0, 0),  # nor from a game that was won
         ([NONE, NONE, NONE], 0.5, NO_GAME),
     ],
 )
 @pytest.mark.parametrize("form", ["hcpe", "psv"])
-def test_merging_takes_results_from_games_alone(
+def test_merging_takes_results_only_from_games(
     games: Path, tmp_path: Path, labels: list[tuple[int, int]], result: float, kind: int, form: str
 ) -> None:
     source = one_position(games, tmp_path / "source.hcpe", labels)
@@ -363,7 +363,7 @@ def test_merging_takes_results_from_games_alone(
     assert merged.score.tolist() == [100]
 
 
-def test_what_no_game_stands_behind_is_no_draw(games: Path, tmp_path: Path) -> None:
+def test_positions_without_a_game_are_not_draws(games: Path, tmp_path: Path) -> None:
     source = one_position(games, tmp_path / "source.hcpe", [WIN, DRAWN, NONE, NONE])
     summary = run(tmp_path / "out.psv", source, leave_out=("draw",))
     assert summary.left_out == {"positions of games ended by draw": 1}
@@ -373,7 +373,7 @@ def test_what_no_game_stands_behind_is_no_draw(games: Path, tmp_path: Path) -> N
     assert read_all([tmp_path / "out.hcpe3"]).result.tolist() == [1.0, 0.5]
 
 
-def test_nothing_is_left_of_a_failure(games: Path, data_directory: Path, tmp_path: Path) -> None:
+def test_a_failure_leaves_no_files(games: Path, data_directory: Path, tmp_path: Path) -> None:
     before = sorted(path.name for path in tmp_path.iterdir())
     (tmp_path / "bad").mkdir()
     for number in range(5):
@@ -451,14 +451,14 @@ def test_stat(games: Path, tmp_path: Path) -> None:
     assert both.results == {name: 2 * count for name, count in flat.results.items()}
 
 
-def test_what_is_counted_once_stands_alone() -> None:
+def test_counts_of_one_are_singular() -> None:
     counts = {"games without a position left": 1, "positions of games ended by draw": 1, "positions too early": 2000}
     said = "1 game without a position left, 1 position of games ended by draw, 2,000 positions too early"
     assert counted(counts) == said
 
 
 def test_an_error_about_a_full_disk_names_the_file(tmp_path: Path, data_directory: Path) -> None:
-    """A file that may not grow past 1 KB does not appear, leaves nothing behind, and the error names it."""
+    """With a limit of 1 KB no file is left, and the error names the output."""
     path, game = tmp_path / "out" / "a.hcpe", data_directory / "scored.csa"
     run(path, game)
     before = path.read_bytes()

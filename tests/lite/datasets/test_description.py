@@ -1,4 +1,4 @@
-"""The description beside data is checked when it is read, and is shown and passed on with the data."""
+"""The description of data is checked when it is read, shown, and copied with the data."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ WHOLE = {
     "seconds": 100.0,
     "totals": {"games": 12, "positions": 1234, "seconds": 190.5},
 }
-"""What networks carry of a run."""
+"""Provenance of a run as stored in networks."""
 REST = {"arguments": ["selfplay", "-o", "made"], "files": {"/home/me/openings.sfen": DIGEST}, "state": "done"}
 
 
 def as_json(found: Provenance) -> dict[str, Any]:
-    """Return a provenance as a file holds it."""
+    """Return a provenance in the form of a file."""
     held: dict[str, Any] = json.loads(json.dumps(asdict(found)))
     return held
 
@@ -99,7 +99,7 @@ OLD = {
 }
 
 
-def test_data_of_an_older_version_keep_their_provenance(tmp_path):
+def test_data_of_older_versions_keep_their_provenance(tmp_path):
     described(tmp_path, json.dumps(OLD), OLDER)
     found = describe_source(tmp_path)
     assert found is not None
@@ -120,7 +120,7 @@ def test_damaged_older_descriptions_are_refused_by_name(tmp_path, text):
 
 @pytest.fixture
 def folder(tmp_path, sample_bytes) -> Path:
-    """A described folder of some hundred shards, each of one game."""
+    """A described folder of a few hundred shards, each of one game."""
     folder = described(tmp_path / "made")
     for number, raw in enumerate(sample_bytes[:150]):
         (folder / f"shard_{number:05}.hcpe3").write_bytes(raw)
@@ -140,11 +140,11 @@ def test_stat_shows_how_data_were_made(folder):
     assert f"           {made}1:40 of work, 12 positions/s\n" in text
 
 
-def test_stat_marks_the_lines_of_a_description_that_it_cuts(folder):
-    """Lines are cut between words, and totals begin with the number of positions."""
-    told = {f"an option {number}": number for number in range(40)}
+def test_stat_marks_truncated_lines_of_a_description(folder):
+    """Lines are cut between words; totals begin with the number of positions."""
+    options = {f"an option {number}": number for number in range(40)}
     totals = {"positions": 1234} | {f"games ended by something {number}": number for number in range(40)}
-    described(folder, changed(options=told, totals=totals))
+    described(folder, changed(options=options, totals=totals))
     cut = [line[11:] for line in as_text(describe((folder,))).splitlines() if line.endswith(" ...")]
     assert [len(line) <= 240 for line in cut] == [True, True]
     options, made = cut
@@ -152,7 +152,7 @@ def test_stat_marks_the_lines_of_a_description_that_it_cuts(folder):
     assert made.startswith("1,234 positions, ")
 
 
-def test_folders_of_one_name_are_told_apart_by_those_above(tmp_path, monkeypatch):
+def test_folders_of_the_same_name_are_distinguished_by_their_parents(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert short_names(map(Path, ("games", "jan/other", "."))) == ["games", "other", ""]
     assert short_names(map(Path, ("a/jan/games", "a/feb/games", "x"))) == ["jan/games", "feb/games", "x"]
@@ -161,7 +161,7 @@ def test_folders_of_one_name_are_told_apart_by_those_above(tmp_path, monkeypatch
     assert short_names([]) == []
 
 
-def test_a_training_keeps_the_descriptions_of_folders_of_one_name(tmp_path, sample_bytes):
+def test_a_training_keeps_the_descriptions_of_folders_of_the_same_name(tmp_path, sample_bytes):
     for number, month in enumerate(("jan", "feb")):
         (tmp_path / month).mkdir()
         folder = described(tmp_path / month / "games", changed(seconds=float(number)))
@@ -183,7 +183,7 @@ def test_a_training_keeps_the_descriptions_of_folders_of_one_name(tmp_path, samp
     ids=["stat", "convert", "train"],
 )
 def test_a_folder_of_many_shards_is_data(folder, words):
-    """With fewer files open at once than there are shards, until the program lifts that limit by itself."""
+    """The limit of open files is below the number of shards until the program raises it."""
     program = (
         "import resource, sys; from liteshogi.__main__ import main;"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (100, 4096)); main()"

@@ -1,4 +1,4 @@
-"""One label of many, and the number of distinct positions."""
+"""Merging labels, and counting distinct positions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lite.datasets.duplicates import DistinctHashes, HashCounts, HashSet
 LABELS = st.tuples(
     st.integers(1, 3), st.sampled_from([0.0, 0.5, 1.0]), st.booleans(), st.booleans(), st.integers(-32000, 32000)
 )
-"""Hash, result, whether the result is a game's, whether there is a score, score."""
+"""Rows of: hash, result, whether the result is of a game, whether there is a score, score."""
 
 
 @given(st.lists(LABELS, min_size=1, max_size=40), st.integers(1, 4))
@@ -41,8 +41,8 @@ def test_a_merged_label_is_the_most_frequent_result_and_the_nearest_mean_score(l
         assert merged.scores[place] == (math.floor(Fraction(sum(known), len(known)) + Fraction(1, 2)) if known else 0)
 
 
-def test_sums_outgrow_neither_their_table_nor_their_numbers():
-    """As many different hashes as a chunk has, then as many equal ones."""
+def test_sums_fit_their_table_and_their_numbers():
+    """A chunk of different hashes is followed by a chunk of equal ones."""
     counts, size = HashCounts(), 70_000
     for hashes in (np.arange(1, size + 1, dtype=np.uint64), np.ones(size, np.uint64)):
         known = np.ones(size, bool)
@@ -51,7 +51,7 @@ def test_sums_outgrow_neither_their_table_nor_their_numbers():
     assert counts.merged(np.array([1, size], np.uint64)).scores.tolist() == [32000, 32000]
 
 
-def test_hashes_seen_are_counted_in_bounded_memory() -> None:
+def test_distinct_hashes_are_counted_in_bounded_memory() -> None:
     hashes = np.random.default_rng(4).integers(1, 1 << 64, 60_000, np.uint64)
     known, distinct, few = HashSet(), DistinctHashes(), DistinctHashes(limit=2000)
     for part in np.array_split(np.concatenate([hashes, hashes[:20_000]]), 17):

@@ -1,4 +1,4 @@
-"""What `convert` keeps and what it leaves out, to the last score, ply and game."""
+"""The filters of `convert`, at their exact limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(output: Path, *inputs: Path, **options: Any) -> ConversionSummary:
 
 
 def with_candidates(game: bytes) -> bytes:
-    """A game of the sample whose moves have one to three candidates: the move itself, and it again."""
+    """Return a game with one to three candidates per move, all equal to the move."""
     parts = [game[:36]]
     for ply, at in enumerate(range(36, len(game), 6)):
         count = 1 + ply % 3
@@ -37,7 +37,7 @@ def records(cshogi_records) -> np.ndarray:
     return cshogi_records[0].view(hcpe_dtype).copy()
 
 
-def test_the_largest_score_is_kept(records: np.ndarray, tmp_path: Path) -> None:
+def test_scores_up_to_the_limit_are_kept(records: np.ndarray, tmp_path: Path) -> None:
     scores = [0, 100, -100, 101, -101, 32767, -32768]
     records = records[: len(scores)]
     records["score"] = scores
@@ -63,8 +63,8 @@ def test_games_are_left_out_by_their_ending(
     assert (tmp_path / f"left.{form}").read_bytes() == wanted.read_bytes()
 
 
-def test_games_of_just_the_length_are_kept(sample_bytes: list[bytes], tmp_path: Path) -> None:
-    """Also where a byte would not hold it."""
+def test_games_of_exactly_the_limits_are_kept(sample_bytes: list[bytes], tmp_path: Path) -> None:
+    """Also a length that does not fit into a byte."""
     pos = position_from_sfen(START_SFEN)
     start = encode(pos["board"], pos["hands"], int(pos["turn"]), HCP)
     around = [move_from_usi(usi) for usi in ("2h3h", "8b7b", "3h2h", "7b8b")] * 75
@@ -77,10 +77,10 @@ def test_games_of_just_the_length_are_kept(sample_bytes: list[bytes], tmp_path: 
         assert output.read_bytes() == b"".join(one for one in games if one[32:34] == game[32:34])
 
 
-def test_a_refused_game_takes_none_of_its_neighbours_along(sample_bytes: list[bytes], tmp_path: Path) -> None:
+def test_a_refused_game_does_not_affect_its_neighbours(sample_bytes: list[bytes], tmp_path: Path) -> None:
     games = [bytearray(with_candidates(game)) for game in sample_bytes[:5]]
     for bad in (1, 3):
-        games[bad][36:38] = b"\0\0"  # no move
+        games[bad][36:38] = b"\0\0"  # not a move
     (tmp_path / "a.hcpe3").write_bytes(b"".join(games))
     summary = run(tmp_path / "b.hcpe3", tmp_path / "a.hcpe3")
     assert summary.refused == {"an illegal move": 2}
@@ -91,8 +91,8 @@ def test_a_refused_game_takes_none_of_its_neighbours_along(sample_bytes: list[by
     assert describe((tmp_path / "c.hcpe3",)).candidates_a_move == pytest.approx(left / sum(plies))
 
 
-def test_what_stays_of_a_game_without_candidates_was_visited_once(sample_bytes: list[bytes], tmp_path: Path) -> None:
-    """So other programs take the move for the one to learn; without a visit it would have no share."""
+def test_kept_moves_of_a_game_without_candidates_have_one_visit(sample_bytes: list[bytes], tmp_path: Path) -> None:
+    """With one visit, other programs learn the move; without visits its share would be zero."""
     (tmp_path / "a.hcpe3").write_bytes(sample_bytes[0])
     run(tmp_path / "b.hcpe3", tmp_path / "a.hcpe3", from_ply=10)
     batch = read_all([tmp_path / "b.hcpe3"], read_visits=True)
@@ -101,7 +101,7 @@ def test_what_stays_of_a_game_without_candidates_was_visited_once(sample_bytes: 
     assert batch.visits.visits.tolist() == [1] * len(batch)
 
 
-def test_what_is_left_out_is_no_part_of_a_merged_label(records: np.ndarray, tmp_path: Path) -> None:
+def test_excluded_positions_do_not_count_in_merged_labels(records: np.ndarray, tmp_path: Path) -> None:
     three = records[[0, 0, 0]]
     three["score"] = [100, 200, 9000]
     three.tofile(tmp_path / "a.hcpe")
@@ -111,7 +111,7 @@ def test_what_is_left_out_is_no_part_of_a_merged_label(records: np.ndarray, tmp_
     assert summary.positions_read == 3
 
 
-def test_a_tenth_is_held_out_and_merged_like_the_rest(records: np.ndarray, tmp_path: Path) -> None:
+def test_a_tenth_is_held_out_and_merged_like_other_positions(records: np.ndarray, tmp_path: Path) -> None:
     records["score"] = 10
     records.tofile(tmp_path / "a.hcpe")
     records["score"] = 20
@@ -123,7 +123,7 @@ def test_a_tenth_is_held_out_and_merged_like_the_rest(records: np.ndarray, tmp_p
     assert 0.07 < len(test) / (len(train) + len(test)) < 0.13
 
 
-def test_moves_that_are_not_checked_are_dropped(records: np.ndarray, tmp_path: Path) -> None:
+def test_illegal_moves_are_dropped_without_checks(records: np.ndarray, tmp_path: Path) -> None:
     records = records[:3]
     records["move"][1] = move_from_usi("5a5i")
     records.tofile(tmp_path / "a.hcpe")
@@ -132,12 +132,12 @@ def test_moves_that_are_not_checked_are_dropped(records: np.ndarray, tmp_path: P
     assert np.fromfile(tmp_path / "c.hcpe", hcpe_dtype)["move"].tolist() == [records["move"][0], 0, records["move"][2]]
 
 
-def test_a_file_that_ends_within_a_record_or_turns_bad_is_told(records: np.ndarray, tmp_path: Path) -> None:
+def test_truncated_and_mostly_invalid_files_are_reported(records: np.ndarray, tmp_path: Path) -> None:
     path = tmp_path / "a.hcpe"
     path.write_bytes(records[:3].tobytes() + b"tail")
     assert run(tmp_path / "b.hcpe", path).refused == {"the file ends inside it": 1}
     records = np.tile(records, 5)[:14_000]
-    bad = np.arange(len(records)) % 929 > 400  # the first look sees 64 records every 929
+    bad = np.arange(len(records)) % 929 > 400  # the first check samples 64 records in every 929
     records["hcp"][bad, 0] |= 0xFE  # a king off the board
     records.tofile(path)
     with pytest.raises(RecordError, match=r"a\.hcpe: .* record "):
@@ -153,8 +153,8 @@ def test_a_long_file_of_games_is_read_in_parts(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("bad", [2, 3])
-def test_a_file_is_bad_by_more_than_half_of_some_games(tmp_path: Path, bad: int) -> None:
-    """Of three it may be chance."""
+def test_a_file_with_a_majority_of_invalid_games_is_refused(tmp_path: Path, bad: int) -> None:
+    """Fewer than four games are not enough to refuse a file."""
     good = "startpos moves 7g7f resign\n"
     (tmp_path / "a.usi").write_text("startpos moves 7g7f\n" * bad + good)
     (tmp_path / "b.usi").write_text(good * 9)
@@ -165,8 +165,8 @@ def test_a_file_is_bad_by_more_than_half_of_some_games(tmp_path: Path, bad: int)
             run(tmp_path / "c.hcpe", tmp_path / "a.usi", tmp_path / "b.usi")
 
 
-def test_counts_are_of_what_was_left_by_then(sample_bytes: list[bytes], tmp_path: Path) -> None:
-    """No position is counted of a game that is left out, and no game for a part to which it did not fall."""
+def test_filters_count_only_what_earlier_filters_kept(sample_bytes: list[bytes], tmp_path: Path) -> None:
+    """Positions of excluded games do not count, and games count only in their part of a split."""
     games = [raw[:34] + bytes([result]) + raw[35:] for raw, result in zip(sample_bytes[:9], (0, 1, 2) * 3, strict=True)]
     (tmp_path / "a.hcpe3").write_bytes(b"".join(games))
     summary = run(tmp_path / "b.hcpe", tmp_path / "a.hcpe3", test_share=0.5, leave_out=("draw",), from_ply=10)

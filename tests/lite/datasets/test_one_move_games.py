@@ -1,4 +1,4 @@
-"""Positions without their games, which hcpe3 holds as games of one move."""
+"""Positions without games, which hcpe3 stores as games of one move."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def start(dialect: int) -> np.ndarray:
 
 
 def dropped(path: Path, moves: list[str]) -> tuple[list[int], dict[str, int]]:
-    """The moves that are left of one position's, which lie in two files, and what is left out."""
+    """Drop duplicates of one position in two files; return the kept moves and the counts of dropped ones."""
     records = np.zeros(len(moves), hcpe_dtype)
     records["hcp"], records["result"], records["score"] = start(HCP), 1, 50
     records["move"] = [move_from_usi(move) if move else 0 for move in moves]
@@ -41,14 +41,14 @@ def dropped(path: Path, moves: list[str]) -> tuple[list[int], dict[str, int]]:
         (["2g2f", "7g7f", "2g2f"], ["2g2f", "7g7f"], {"duplicate games": 1}),
     ],
 )
-def test_equal_games_are_those_of_equal_moves(
+def test_games_are_equal_if_their_moves_are_equal(
     moves: list[str], left: list[str], left_out: dict[str, int], tmp_path: Path
 ) -> None:
     assert dropped(tmp_path, moves) == ([move_from_usi(move) for move in left], left_out)
 
 
 def test_a_game_of_one_move_does_not_know_its_ply(tmp_path: Path) -> None:
-    """It is not the start of a game, so it is not too early."""
+    """It is not the start of a game, so the filter of early plies keeps it."""
     records = np.zeros(2, psv_dtype)
     records["sfen"], records["result"], records["move_number"] = start(PSV), 1, [1, 51]
     records["move"] = cshogi.move16_to_psv(move_from_usi("7g7f"))

@@ -1,4 +1,4 @@
-"""The plan of a run: the digests of everything that it reads, each file read once."""
+"""The plan of a run: the digests of all its inputs; each file is read once."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Some(Line, kind="some result of a test"):
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A file of data; its bytes alone matter here."""
+    """Write a file of data; only its bytes matter here."""
     path = tmp_path / "games.hcpe"
     path.write_bytes(b"records" * 100)
     return path
 
 
-def test_a_plan_has_the_digests_of_what_it_reads(tmp_path, source):
+def test_a_plan_has_the_digests_of_its_inputs(tmp_path, source):
     options = {"seed": 1, "net": Path("a/b")}
     plan = plan_run("relabel", options, sources={"data": [source]}, nets={"net": "default"}, others=[source])
     digest = hashlib.sha256(source.read_bytes()).hexdigest()
@@ -45,7 +45,7 @@ def test_a_plan_has_the_digests_of_what_it_reads(tmp_path, source):
     assert read_run(tmp_path / "made").options == {"seed": 1, "net": str(Path("a/b"))}
 
 
-def test_files_in_the_folder_of_a_run_are_named_from_there(tmp_path, source):
+def test_files_in_the_folder_of_a_run_have_relative_paths(tmp_path, source):
     with RunWriter(tmp_path, plan_run("relabel", {}, sources={"data": [source]})):
         pass
     assert list(read_run(tmp_path).files) == [source.name]
@@ -59,7 +59,7 @@ def test_a_source_may_have_a_name_that_is_not_utf8(tmp_path, source):
     assert list(read_run(tmp_path / "made").files) == [str(moved)]
 
 
-def test_a_source_that_a_run_has_made_carries_its_provenance(tmp_path):
+def test_a_source_made_by_a_run_has_its_provenance(tmp_path):
     made = tmp_path / "made"
     with RunWriter(made, RunPlan("selfplay", {"seed": 5})):
         for number in range(3):
@@ -75,7 +75,7 @@ def test_a_source_that_a_run_has_made_carries_its_provenance(tmp_path):
 
 
 @pytest.mark.parametrize("beside", ["games.csa", "notes.txt", "below/old.hcpe"])
-def test_other_files_in_the_folder_of_a_source_change_nothing(tmp_path, source, beside):
+def test_other_files_in_the_folder_of_a_source_are_ignored(tmp_path, source, beside):
     (tmp_path / "data" / "below").mkdir(parents=True)
     data = source.rename(tmp_path / "data" / source.name)
 
@@ -91,7 +91,7 @@ def test_other_files_in_the_folder_of_a_source_change_nothing(tmp_path, source, 
         begin()
 
 
-def test_folders_of_games_are_known_by_all_their_files(tmp_path):
+def test_the_digest_of_a_folder_of_games_includes_all_files(tmp_path):
     (tmp_path / "games" / "below").mkdir(parents=True)
     for name in ("a.csa", "below/b.kif"):
         (tmp_path / "games" / name).write_bytes(name.encode())

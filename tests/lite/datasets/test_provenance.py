@@ -21,7 +21,7 @@ def test_a_file_need_not_hold_records(tmp_path: Path, name: str) -> None:
     assert describe_data(path) == DataContent(name, 1, 5, digest, None)
 
 
-def test_a_folder_is_its_records(tmp_path: Path) -> None:
+def test_the_digest_of_a_folder_depends_only_on_its_records(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     for name in ("a.csa", "below/a.hcpe", "c.bin"):
         (tmp_path / name).write_bytes(name.encode())

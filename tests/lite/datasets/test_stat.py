@@ -13,7 +13,7 @@ from lite.records.reader import read_all
 
 
 def test_figures_of_scores_and_results(cshogi_records, tmp_path: Path) -> None:
-    """Ten positions of which eight have a score; black moves in every other."""
+    """The data are ten positions, eight of them with a score; black moves in every second one."""
     records = cshogi_records[0][20:30].view(hcpe_dtype).copy()
     records["score"] = [0, 100, -101, 2401, 30999, -31000, 32000, -32768, 0, 0]
     records["result"] = [1, 1 | DECLARATION, 2, 2, 1, 2, 0, 1, MOVE_LIMIT, 0]

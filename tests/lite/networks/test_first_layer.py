@@ -19,7 +19,7 @@ from lite.networks.first_layer import ROWS, list_active_rows
     st.sampled_from([1, 2]),
 )
 @settings(max_examples=60)
-def test_active_rows_by_a_plain_count(pieces, hands, in_check, perspectives):
+def test_active_rows_equal_a_plain_count(pieces, hands, in_check, perspectives):
     rows, start = list_active_rows(pieces, hands, in_check, perspectives)
     order = [(0, 0, 8), (1, 8, 4), (2, 12, 4), (3, 16, 4), (6, 20, 4), (4, 24, 2), (5, 26, 2)]
     for b in range(3):

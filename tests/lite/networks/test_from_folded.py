@@ -35,7 +35,7 @@ def made(**options: object) -> torch.nn.Module:
     ],
     ids=lambda options: " ".join(f"{name}={value}" for name, value in options.items()) or "plain",
 )
-def test_it_computes_what_the_integers_do(options: dict[str, object]) -> None:
+def test_a_network_from_a_folded_one_is_close_to_its_integers(options: dict[str, object]) -> None:
     net = quantise(fold_checked(made(**options), SAMPLE)[0], SAMPLE)
     model = trainable(net).eval()
     assert net.activation == "clipped_relu" or model.config["activation"] == options["activation"]
@@ -44,7 +44,7 @@ def test_it_computes_what_the_integers_do(options: dict[str, object]) -> None:
     assert np.sqrt(((logits - found) ** 2).mean()) < 0.08 * found.std()
 
 
-def test_folding_it_again_loses_little() -> None:
+def test_folding_again_changes_little() -> None:
     net = load_network(network_file("dense-64-16"))
     again = quantise(fold_checked(trainable(net), SAMPLE)[0], SAMPLE)
     before, after = (quantised_logits(one, SAMPLE) for one in (net, again))

@@ -1,4 +1,4 @@
-"""The fused step against plain PyTorch: values, gradients, running statistics, and a hundred steps of training."""
+"""The fused step compared with plain PyTorch: values, gradients, running statistics, and a hundred steps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from search.rules.shogi import MIRRORED_SQUARE
 
 
 class Layers:
-    """A first layer of one or two batch normalisations or none, and hidden layers, both ways."""
+    """A first layer with zero to two batch normalisations, and hidden layers, fused and in plain operations."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Layers:
         outputs=1,
         pair_block=None,
     ):
-        """Without `outputs` there are no layers."""
+        """Without `outputs` there are no hidden layers."""
         self.activation, self.views = ACTIVATIONS[activation], views
         self.table = torch.randn(features, width, dtype=dtype).requires_grad_()
         self.base = torch.randn(width, dtype=dtype).requires_grad_()
@@ -73,7 +73,7 @@ class Layers:
             width = sums.shape[1] // len(self.norms)
             views = []
             for number, norm in enumerate(self.norms):
-                # Two columns for each channel, as nine are the lite network's.
+                # Two columns per channel; the lite network has nine.
                 grouped = sums[:, number * width : (number + 1) * width].reshape(len(sums), -1, 2)
                 views.append(norm.train(training)(grouped).flatten(1))
             sums = torch.cat(views, 1)
@@ -110,10 +110,10 @@ def draw_lists(rng, samples, features=9):
     threads=st.sampled_from([1, 2, 4]),
 )
 @settings(max_examples=80)
-def test_values_gradients_and_statistics_are_autograd_s(
+def test_values_gradients_and_statistics_equal_those_of_autograd(
     seed, positions, views, width, norms, hidden, activation, training, outputs, pair_block, dtype, threads
 ):
-    """Samples without rows, with one row several times, and equal samples are among them."""
+    """Some samples have no rows, repeated rows, or equal other samples."""
     torch.manual_seed(seed)
     lists = draw_lists(np.random.default_rng(seed), positions * views)
     ours = Layers(9, width, hidden, views, norms, activation, dtype, outputs, pair_block)
@@ -142,9 +142,9 @@ def test_gradients_by_finite_differences():
     assert torch.autograd.gradcheck(value, tuple(net.parameters()))
 
 
-def test_blocks_parts_and_rows_listed_often():
-    """More samples than a block, more positions than one is activated in, and one row more often than a block has
-    samples: on one thread and on three."""
+def test_several_blocks_parts_and_repeated_rows():
+    """The batch exceeds the blocks of samples and of activations, and one row occurs more often than a block has
+    samples; on one thread and on three."""
     torch.manual_seed(0)
     lists = draw_lists(np.random.default_rng(0), 3000)
     lists[1] = [3] * (BLOCK + 5)
@@ -159,14 +159,14 @@ def test_blocks_parts_and_rows_listed_often():
 
 
 @given(st.integers(1, 300), st.integers(1, 64))
-def test_parts_are_the_whole(count: int, threads: int) -> None:
+def test_parts_add_up_to_the_batch(count: int, threads: int) -> None:
     bounds = part_bounds(count, threads)
     assert [place for part in bounds for place in range(*part)] == list(range(count))
     assert len(bounds) == min(count, threads)
 
 
-def test_a_part_has_no_fewer_positions_than_help(monkeypatch):
-    """More threads give the bits of as many as there are such parts, where one fewer gives others."""
+def test_parts_have_a_minimum_of_positions(monkeypatch):
+    """More threads than such parts do not change the bits; one thread fewer does."""
     monkeypatch.setattr(fused_step, "PART_POSITIONS", 24)
     torch.manual_seed(0)
     net, batch = LiteConfig((4, 2, 8)).build(), synthetic_batch(100)
@@ -179,7 +179,7 @@ def test_a_part_has_no_fewer_positions_than_help(monkeypatch):
     assert not torch.equal(gradients[16], gradients[3])
 
 
-def test_tables_of_many_rows():
+def test_large_tables_are_updated():
     torch.manual_seed(0)
     lists = draw_lists(np.random.default_rng(0), 700, features=9000)
     ours = Layers(features=9000, norms=0, activation="clipped")
@@ -196,7 +196,7 @@ def test_a_batch_of_one_position_cannot_be_normalised():
         net.fused([[1]])
 
 
-def test_a_nan_is_passed_on():
+def test_a_nan_is_propagated():
     net = Layers(norms=0)
     with torch.no_grad():
         net.table[3, 1] = float("nan")
@@ -208,7 +208,7 @@ def test_a_nan_is_passed_on():
     [DenseConfig(16, (8,), 2), LiteConfig((4, 2, 8)), UntiedConfig((4, 2, 8), perspectives=2)],
     ids=lambda config: config.name,
 )
-def test_a_hundred_steps_are_those_of_the_module_as_listed(config):
+def test_a_hundred_steps_equal_those_of_the_plain_module(config):
     torch.manual_seed(0)
     fused = config.build().double()
     listed = copy.deepcopy(fused)
@@ -232,7 +232,7 @@ def test_a_hundred_steps_are_those_of_the_module_as_listed(config):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_a_step_repeats_to_the_bit(name):
+def test_a_step_is_reproducible_to_the_bit(name):
     torch.manual_seed(0)
     net = CONFIGS[name]().build()
     batch = synthetic_batch(100)

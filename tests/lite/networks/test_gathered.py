@@ -1,4 +1,4 @@
-"""The way to logits on any device: on the CPU it gives what the fused step gives."""
+"""Logits from gathered rows, for any device: on the CPU they equal those of the fused step."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from search.rules.shogi import EMPTY, KINDS, KING
 
 @pytest.fixture(scope="module")
 def batch() -> Batch:
-    """Random boards, some short of pieces or of a king, and some that hold many pawns."""
+    """Random boards, some with missing pieces or kings, and some with many pawns."""
     found = synthetic_batch(60, seed=3)
     for pieces, hands in zip(found.pieces[:20], found.hands[:20], strict=True):
         taken = np.flatnonzero((pieces != EMPTY) & (pieces % KINDS != KING))[::7]
@@ -49,7 +49,7 @@ def tensors(batch: Batch, device: str = "cpu") -> Iterator[torch.Tensor]:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", ["piece_square", *YANEURAOU_NAMES])
-def test_rows_are_those_of_the_search(name: str, device: str, batch: Batch) -> None:
+def test_rows_equal_those_of_the_search(name: str, device: str, batch: Batch) -> None:
     features = feature_set(name)
     for view in range(2):
         found = gather_active_rows(features, *tensors(batch, device), view).cpu().numpy()
@@ -59,7 +59,7 @@ def test_rows_are_those_of_the_search(name: str, device: str, batch: Batch) -> N
             assert sorted(ours[ours < features.rows]) == sorted([*theirs[theirs < features.rows], *checks])
 
 
-def test_rows_are_those_of_the_fused_step(batch: Batch) -> None:
+def test_rows_equal_those_of_the_fused_step(batch: Batch) -> None:
     rows, start = list_active_rows(batch.pieces, batch.hands, batch.in_check, 2)
     for view in range(2):
         found = gather_active_rows(feature_set("piece_square"), *tensors(batch), view).numpy()
@@ -86,13 +86,13 @@ NAMED = [pytest.param(config, id="-".join(map(str, config.as_json().values()))) 
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("config", NAMED)
-def test_steps_are_those_of_the_fused_step(config, device: str, batch: Batch) -> None:
-    """Losses, gradients, running statistics, and the network in evaluation after them."""
+def test_steps_equal_those_of_the_fused_step(config, device: str, batch: Batch) -> None:
+    """Compare losses, gradients, running statistics, and the network in evaluation mode afterwards."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
     fused = config.build().double()
     with torch.no_grad():
-        for part in fused.parameters():  # nothing is zero
+        for part in fused.parameters():  # no part is zero
             part.add_(0.05 * torch.randn_like(part))
     gathered = copy.deepcopy(fused).to(device)
     arrays = (batch.pieces, batch.hands, batch.in_check)
@@ -126,8 +126,8 @@ def test_steps_are_those_of_the_fused_step(config, device: str, batch: Batch) ->
 
 
 @pytest.mark.parametrize("config", NAMED)
-def test_nothing_stays_on_the_cpu(config, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The device meta holds no numbers, yet refuses to mix its tensors with those of another, as a GPU would."""
+def test_all_tensors_are_on_the_device(config, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The device `meta` has no numbers but, like a GPU, refuses to mix its tensors with others."""
     monkeypatch.setattr(layer_stacks, "MOST_AT_ONCE", 1000)  # sorting positions by their stacks needs numbers
     net = config.build().to("meta")
     logits = net.gathered_outputs(*(tensor.to("meta") for tensor in tensors(batch)))
@@ -142,7 +142,7 @@ def test_nothing_stays_on_the_cpu(config, batch: Batch, monkeypatch: pytest.Monk
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 @pytest.mark.parametrize("config", NAMED)
-def test_the_listed_module_and_the_fold_know_the_device(config, batch: Batch) -> None:
+def test_the_plain_module_and_the_fold_use_the_device(config, batch: Batch) -> None:
     net = config.build().double().eval()
     there = copy.deepcopy(net).to("cuda")
     if net.listed:
@@ -155,5 +155,5 @@ def test_the_listed_module_and_the_fold_know_the_device(config, batch: Batch) ->
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
 
 
-def test_every_kind_has_its_turn() -> None:
+def test_every_kind_is_among_the_tested_networks() -> None:
     assert {config.name for config in NETWORKS} == set(CONFIGS)

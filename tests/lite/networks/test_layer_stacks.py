@@ -1,4 +1,4 @@
-"""Layers in stacks: the index is the search's, and every position goes through the layers of its own stack."""
+"""Layers in stacks: the index equals that of the search, and every position uses the layers of its stack."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tensors(pieces: np.ndarray, hands: np.ndarray) -> tuple[torch.Tensor, torch.
 
 
 @pytest.mark.parametrize("token", STACK_TOKENS)
-def test_the_index_of_a_batch_is_that_of_the_search(token: str) -> None:
+def test_the_index_of_a_batch_equals_that_of_the_search(token: str) -> None:
     pieces, hands = BATCH.pieces.copy(), BATCH.hands.copy()
     pieces[0][pieces[0] == KING] = EMPTY  # without a king
     pieces[1][pieces[1] % KINDS != KING] = EMPTY  # a handicap game
@@ -41,7 +41,7 @@ def test_the_index_of_a_batch_is_that_of_the_search(token: str) -> None:
 @given(
     st.sampled_from(["", *HANDS]), st.sampled_from(["", *KING_ZONES]), st.sampled_from(["", *PROGRESS]), st.randoms()
 )
-def test_axes_are_combined_as_the_search_does(hand: str, king: str, progress: str, shuffled) -> None:
+def test_axes_are_combined_as_in_the_search(hand: str, king: str, progress: str, shuffled) -> None:
     tokens = [token for token in (hand, king, progress) if token]
     shuffled.shuffle(tokens)
     table, bias = (TABLE, shuffled.randrange(-(1 << 18), 1 << 18)) if progress else (None, 0)
@@ -70,7 +70,7 @@ def test_a_stacked_layer_has_the_gradient_of_plain_operations() -> None:
 
 
 def made(tokens: tuple[str, ...], **options) -> LayerStacks:
-    """Layers none of whose parts is zero."""
+    """Return layers without zero parts."""
     torch.manual_seed(2)
     layers = LayerStacks(12, (4, 6), 2, tokens, **options).double()
     with torch.no_grad():
@@ -82,7 +82,7 @@ def made(tokens: tuple[str, ...], **options) -> LayerStacks:
 @pytest.mark.parametrize("shortcut", [False, True])
 @pytest.mark.parametrize("hidden_squares", [False, True])
 @pytest.mark.parametrize("tokens", [(), ("k3k3",), ("hand4", "k3k3")])
-def test_each_position_goes_through_its_own_stack(tokens, hidden_squares: bool, shortcut: bool) -> None:
+def test_each_position_uses_its_own_stack(tokens, hidden_squares: bool, shortcut: bool) -> None:
     layers = made(tokens, hidden_squares=hidden_squares, shortcut=shortcut)
     x = torch.rand(40, 12, dtype=torch.float64)
     stack = layers.index(*tensors(BATCH.pieces[:40], BATCH.hands[:40]))
@@ -112,7 +112,7 @@ def test_weights_stay_within_their_limits() -> None:
         np.testing.assert_allclose((shared.weight + own).detach().numpy(), weight, atol=1e-7)
 
 
-def test_what_has_no_place_is_refused() -> None:
+def test_invalid_stacks_are_refused() -> None:
     with pytest.raises(ValueError, match="hidden layer"):
         LayerStacks(12, (), shortcut=True)
     with pytest.raises(ValueError, match="two king axes"):

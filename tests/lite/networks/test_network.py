@@ -1,4 +1,4 @@
-"""The lite value network equals its listing; every path through a net gives the same function."""
+"""The lite value network equals the article's listing; all paths through a network compute the same function."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lite.training.bench import synthetic_batch
 
 
 class Listing(nn.Module):
-    """The article's module (TadaoYamaoka, "軽量価値ネットワーク"), kept as its listing computes it, views included."""
+    """The article's module (TadaoYamaoka, "軽量価値ネットワーク"), unchanged, including the views."""
 
     def __init__(self, dims: tuple[int, int, int]) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def net(request: pytest.FixtureRequest) -> ValueNetwork:
     torch.manual_seed(1)
     made = NETS[request.param]().double()
     for parameter in made.parameters():
-        nn.init.normal_(parameter, 0.1, 0.4)  # the padding rows too: a loaded net may hold something there
+        nn.init.normal_(parameter, 0.1, 0.4)  # padding rows too, because those of a loaded network may not be zero
     for norm in made.norms():
         norm.running_mean.normal_(0, 3)
         norm.running_var.uniform_(0.5, 4)
@@ -70,7 +70,7 @@ def largest(a: torch.Tensor, b: torch.Tensor) -> float:
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_blog_layout_is_the_listing(training):
+def test_the_blog_layout_equals_the_listing(training):
     torch.manual_seed(0)
     listing = Listing((16, 4, 32)).double()
     for parameter in listing.parameters():
@@ -88,8 +88,8 @@ def test_blog_layout_is_the_listing(training):
     assert largest(fast.logits(batch.pieces, batch.hands, batch.in_check), expected[:, 0]) < 1e-12
 
 
-def test_board_layout_keeps_each_square_in_its_line():
-    """A piece on file 2 (from 0), rank 5 reaches the rank's and the file's outputs, no other."""
+def test_the_board_layout_keeps_each_square_in_its_lines():
+    """A piece on file 2 (from 0), rank 5 affects only the outputs of this rank and this file."""
     net = LiteValueNetwork((16, 4, 32)).double().eval()
     rows, _ = net.first_layer()
     reached = np.abs(rows[3 * 81 + 2 * 9 + 5]).reshape(8, 9) > 0
@@ -116,7 +116,7 @@ def test_summed_rows_equal_the_listed_path_with_gradients_and_statistics(net):
     assert largest(a, b) < 1e-11
 
 
-def test_first_layer_and_layers_are_the_net_in_evaluation_mode(net):
+def test_first_layer_and_layers_equal_the_network_in_evaluation_mode(net):
     batch = synthetic_batch(30)
     net.eval()
     x1, x2 = listed_inputs(batch.pieces, batch.hands, batch.in_check)
@@ -144,14 +144,14 @@ def test_first_layer_and_layers_are_the_net_in_evaluation_mode(net):
     np.testing.assert_allclose(values @ last_weight.T + last_bias, expected, rtol=0, atol=1e-9)
 
 
-def test_configuration_makes_the_same_net_again(net):
+def test_the_configuration_builds_the_same_network(net):
     again = network_from_config(net.config)
     again.double().load_state_dict(net.state_dict())
     assert type(again) is type(net)
     assert again.config == net.config
 
 
-def test_mistakes_are_told_in_words():
+def test_mistakes_are_explained_in_errors():
     with pytest.raises(ValueError, match="board, blog"):
         LiteValueNetwork(layout="square")
     with pytest.raises(ValueError, match="dims: channels 0: choose a whole number from 1"):
@@ -195,8 +195,8 @@ def test_stacks_that_count_more_pawns_than_the_listing_have_no_listed_form():
 
 
 @pytest.mark.parametrize("config", [DenseConfig(32, (8,)), LiteConfig((4, 4, 8)), UntiedConfig((4, 4, 8))])
-def test_products_start_where_a_gradient_passes(config):
-    """Of plainly normalised sums both factors are above 0 in a quarter of all positions."""
+def test_products_initially_pass_gradients(config):
+    """With plain normalisation both factors would be above 0 in only a quarter of all positions."""
     torch.manual_seed(1)
     plain, products = (dataclasses.replace(config, activation=name).build() for name in ("clipped", "pairwise"))
     assert all((norm.weight == 1).all() and (norm.bias == 0).all() for norm in plain.norms())
@@ -206,6 +206,6 @@ def test_products_start_where_a_gradient_passes(config):
     assert 0.5 < float((inputs > 0).float().mean()) < 0.9
 
 
-def test_lists_mean_tuples():
+def test_lists_are_accepted_as_tuples():
     assert LiteConfig(dims=[4, 2, 8], lines=["blocks"]) == LiteConfig(dims=(4, 2, 8), lines=("blocks",))
     assert KpConfig(width=32, hidden=[8]).build().config["hidden"] == (8,)

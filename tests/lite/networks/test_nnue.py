@@ -1,4 +1,4 @@
-"""NNUE in training: its features are the search's, its factors vanish in the rows, its weights stay in int8."""
+"""Training of NNUE: features equal those of the search, factors are merged into rows, weights stay within int8."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from search.rules.shogi import EMPTY, KINDS, KING
 
 @pytest.fixture(scope="module")
 def batch() -> Batch:
-    """Random boards; some of them short of pieces, as in handicap games."""
+    """Random boards; some lack pieces, as in handicap games."""
     found = synthetic_batch(200, seed=3)
     for pieces, hands in zip(found.pieces[:40], found.hands[:40], strict=True):
         taken = np.flatnonzero((pieces != EMPTY) & (pieces % KINDS != KING))[::7]
@@ -38,7 +38,7 @@ def batch() -> Batch:
 
 
 def made(features: str, width: int = 32, hidden: tuple[int, ...] = (8, 4)) -> NnueNetwork:
-    """A net none of whose parts is zero."""
+    """Return a network without zero parts."""
     torch.manual_seed(2)
     net = NnueNetwork(features, width, hidden)  # type: ignore[arg-type]
     with torch.no_grad():
@@ -48,7 +48,7 @@ def made(features: str, width: int = 32, hidden: tuple[int, ...] = (8, 4)) -> Nn
 
 
 @pytest.mark.parametrize("features", ["half_kp", "k_p"])
-def test_rows_are_those_of_the_search(features: str, batch: Batch) -> None:
+def test_rows_equal_those_of_the_search(features: str, batch: Batch) -> None:
     chosen = feature_set(features)
     rows, start = list_feature_rows(chosen, batch.pieces, batch.hands)
     assert len(start) == 2 * len(batch) + 1
@@ -60,7 +60,7 @@ def test_rows_are_those_of_the_search(features: str, batch: Batch) -> None:
 
 
 def reference_logits(net: NnueNetwork, batch: Batch) -> torch.Tensor:
-    """The same function by PyTorch's own operations, with the factors written out."""
+    """Return the logits by plain PyTorch operations with explicit factors."""
     features = net.feature_set
     table = net.table
     if len(net.king):
@@ -84,7 +84,7 @@ def reference_logits(net: NnueNetwork, batch: Batch) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("features", ["half_kp", "k_p"])
-def test_values_and_gradients_are_those_of_plain_operations(features: str, batch: Batch) -> None:
+def test_values_and_gradients_equal_those_of_plain_operations(features: str, batch: Batch) -> None:
     net = made(features).double()
     other = copy.deepcopy(net)
     found, expected = net.logits(batch.pieces, batch.hands, batch.in_check), reference_logits(other, batch)
@@ -102,7 +102,7 @@ def test_values_and_gradients_are_those_of_plain_operations(features: str, batch
     assert gradients == (11 if features == "half_kp" else 8)
 
 
-def test_the_same_bits_on_one_thread_and_close_on_more(batch: Batch) -> None:
+def test_one_thread_is_reproducible_to_the_bit_and_more_are_close(batch: Batch) -> None:
     net = made("half_kp")
     values = []
     for threads in (1, 1, 2):
@@ -115,7 +115,7 @@ def test_the_same_bits_on_one_thread_and_close_on_more(batch: Batch) -> None:
     torch.testing.assert_close(values[0], values[2], rtol=1e-3, atol=1e-5)
 
 
-def test_weights_never_leave_int8_where_the_gradient_is_taken(batch: Batch) -> None:
+def test_weights_are_within_int8_at_every_gradient(batch: Batch) -> None:
     net = made("k_p")
     arrays = (batch.pieces, batch.hands, batch.in_check)
     with torch.no_grad():
@@ -131,8 +131,8 @@ def test_weights_never_leave_int8_where_the_gradient_is_taken(batch: Batch) -> N
     assert pytest.approx(127) == OUTPUT_LIMIT * 9600 / 127
 
 
-def test_a_new_net_lets_gradients_pass(batch: Batch) -> None:
-    """Sums begin inside 0..1, in every layer."""
+def test_a_new_network_passes_gradients(batch: Batch) -> None:
+    """Initial sums are within 0..1 in every layer."""
     torch.manual_seed(0)
     net = NnueNetwork("half_kp", 256, (32, 32))
     assert net.piece.shape == (1548, 256)
@@ -144,7 +144,7 @@ def test_a_new_net_lets_gradients_pass(batch: Batch) -> None:
 
 
 @pytest.mark.parametrize("features", ["half_kp", "k_p"])
-def test_files_and_configurations(features: str, batch: Batch, tmp_path: Path) -> None:
+def test_files_keep_weights_and_configuration(features: str, batch: Batch, tmp_path: Path) -> None:
     net = made(features).eval()
     save_model(tmp_path / "network.safetensors", net, {"step": 3})
     again, training = load_model(tmp_path)
@@ -157,7 +157,7 @@ def test_files_and_configurations(features: str, batch: Batch, tmp_path: Path) -
     assert (built.feature_set.name, built.perspectives, built.config["network"]) == (features, 2, features)
 
 
-def test_what_cannot_be_is_refused(batch: Batch) -> None:
+def test_invalid_networks_are_refused(batch: Batch) -> None:
     with pytest.raises(ValueError, match="a multiple of 32"):
         NnueNetwork("k_p", 40)
     with pytest.raises(ValueError, match="none in ONNX"):

@@ -1,4 +1,4 @@
-"""SFNN in training: rows of every feature set, factors that vanish in the rows, weights that stay in int8."""
+"""Training of SFNN: rows of every feature set, factors merged into rows, weights within int8."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from search.rules.shogi import EMPTY, KINDS, KING
 
 @pytest.fixture(scope="module")
 def batch() -> Batch:
-    """Random boards; some of them short of pieces, as in handicap games."""
+    """Random boards; some lack pieces, as in handicap games."""
     found = synthetic_batch(60, seed=3)
     for pieces, hands in zip(found.pieces[:20], found.hands[:20], strict=True):
         pieces[np.flatnonzero((pieces != EMPTY) & (pieces % KINDS != KING))[::7]] = EMPTY
@@ -29,7 +29,7 @@ def batch() -> Batch:
 
 
 def made(features: str = "halfkahm2", stacks: tuple[str, ...] = ("k3k3",), hidden: tuple[int, int] = (7, 16)):
-    """A network none of whose parts is zero."""
+    """Return a network without zero parts."""
     torch.manual_seed(2)
     net = SfnnNetwork(features, 64, hidden, stacks)  # type: ignore[arg-type]
     with torch.no_grad():
@@ -39,7 +39,7 @@ def made(features: str = "halfkahm2", stacks: tuple[str, ...] = ("k3k3",), hidde
 
 
 @pytest.mark.parametrize("name", YANEURAOU_NAMES)
-def test_rows_are_those_of_the_search(name: str, batch: Batch) -> None:
+def test_rows_equal_those_of_the_search(name: str, batch: Batch) -> None:
     chosen = feature_set(name)
     rows, start = list_feature_rows(chosen, batch.pieces, batch.hands)
     for view in range(2):
@@ -49,8 +49,8 @@ def test_rows_are_those_of_the_search(name: str, batch: Batch) -> None:
 
 
 @pytest.mark.parametrize("features", FEATURE_SETS)
-def test_factors_vanish_in_the_rows(features: str, batch: Batch) -> None:
-    """The sums of the rows with all factors added are those that training computes."""
+def test_factors_are_merged_into_the_rows(features: str, batch: Batch) -> None:
+    """The rows with added factors have the sums that training computes."""
     net = made(features, stacks=()).double().eval()
     rows, bias = net.first_layer()
     table = np.concatenate((rows, np.zeros((1, rows.shape[1]))))
@@ -64,7 +64,7 @@ def test_factors_vanish_in_the_rows(features: str, batch: Batch) -> None:
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-9)
 
 
-def test_weights_never_leave_int8(batch: Batch) -> None:
+def test_weights_stay_within_int8(batch: Batch) -> None:
     net = made()
     assert net.layer_stacks is not None
     with torch.no_grad():

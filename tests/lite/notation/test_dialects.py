@@ -1,4 +1,4 @@
-"""Games as other programs and sites write them, after public reports of unreadable files."""
+"""Games in the dialects of other programs and sites, from public reports of unreadable files."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from search.rules.shogi import START_SFEN
 
 
 @pytest.mark.parametrize(("written", "read"), [(" *", "*"), ("* ", "*"), ("* \n", "*.\n")])
-def test_csa_boards_that_lost_blanks_are_the_same(written: str, read: str) -> None:
-    """As mails and web pages have them."""
+def test_csa_boards_without_blanks_are_read(written: str, read: str) -> None:
+    """Mails and web pages lose blanks."""
     board = cshogi.Board("l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL b RGgsn5p 1")
     game = next(read_csa(board.csa_pos().replace(written, read) + "+9888HI\n%TORYO", "a.csa"))
     assert isinstance(game, Game)
@@ -28,7 +28,7 @@ def test_csa_boards_that_lost_blanks_are_the_same(written: str, read: str) -> No
 
 
 @pytest.mark.parametrize("start", ["sfen {} 1", "{} 1", "sfen {}", "{}", "position sfen {}"])
-def test_usi_lines_whose_position_lacks_its_word_or_its_number(start: str, tmp_path: Path) -> None:
+def test_usi_lines_without_the_word_position_or_a_move_number_are_read(start: str, tmp_path: Path) -> None:
     placed = " ".join(START_SFEN.split()[:3])
     (tmp_path / "a.usi").write_text(f"{start.format(placed)} moves 7g7f 3c3d resign\n")
     (game,) = read_games(tmp_path / "a.usi")
@@ -36,7 +36,7 @@ def test_usi_lines_whose_position_lacks_its_word_or_its_number(start: str, tmp_p
     assert (len(game.moves), game.result, game.first_ply) == (2, 2, 0)
 
 
-def test_csa_games_parted_by_a_line_with_blanks() -> None:
+def test_csa_games_may_be_separated_by_a_line_with_blanks() -> None:
     games = list(read_csa("PI\n+\n+7776FU\n%TORYO\n/ \nPI\n+\n+2726FU\n%TORYO\n", "a.csa"))
     assert [game.result for game in games if isinstance(game, Game)] == [1, 1]
 
@@ -44,7 +44,7 @@ def test_csa_games_parted_by_a_line_with_blanks() -> None:
 @pytest.mark.parametrize(
     ("square", "piece"), [("７６", "歩"), ("76", "歩"), ("▲７六", "歩"), ("７六", "歩 "), ("☗７六", "歩　")]
 )
-def test_moves_of_kif_and_ki2_as_kifu_for_windows_can_be_told_to_write_them(square: str, piece: str) -> None:
+def test_optional_forms_of_moves_by_kifu_for_windows_are_read(square: str, piece: str) -> None:
     game = read_kif(f"   1 {square}{piece}(77)   ( 0:01/00:00:01)\n   2 △投了\n", "a.kif")
     assert ([move_to_usi(int(move)) for move in game.moves], game.result) == (["7g7f"], 1)
     game = read_ki2(f"▲{square.strip('▲☗')}{piece}\nまで1手で先手の勝ち\n", "a.ki2")
@@ -52,7 +52,7 @@ def test_moves_of_kif_and_ki2_as_kifu_for_windows_can_be_told_to_write_them(squa
 
 
 @pytest.mark.parametrize("end", ["△投了\n", "△投了\nまで1手で先手の勝ち\n"])
-def test_ki2_of_shogi_db2_ends_like_a_move(end: str) -> None:
+def test_the_ending_of_ki2_by_shogi_db2_is_read(end: str) -> None:
     game = read_ki2(f"▲７六歩 {end}", "a.ki2")
     assert (len(game.moves), game.result, game.ending) == (1, 1, "投了")
 
@@ -68,8 +68,8 @@ GAMES = {
 
 @pytest.mark.parametrize("named", ["csa", "kif", "kifu", "ki2", "usi", "sfen", "txt"])
 @pytest.mark.parametrize("form", GAMES)
-def test_a_game_is_read_as_what_its_lines_are(tmp_path: Path, form: str, named: str) -> None:
-    """Shogi Quest gives CSA as .txt."""
+def test_the_notation_of_a_file_follows_from_its_lines(tmp_path: Path, form: str, named: str) -> None:
+    """Shogi Quest writes CSA with the suffix .txt."""
     path = tmp_path / f"game.{named}"
     path.write_text(GAMES[form], encoding="utf-8")
     (game,) = read_games(path)
@@ -80,7 +80,7 @@ def test_a_game_is_read_as_what_its_lines_are(tmp_path: Path, form: str, named: 
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.csa", "a.kif", "a.ki2", "a.usi"])
-def test_a_text_of_no_notation_is_refused_as_its_suffix_s(tmp_path: Path, name: str) -> None:
+def test_a_text_without_a_notation_is_refused_by_that_of_its_suffix(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("whatever\n+7776FU\n   1 ７六歩(77)\n")
     errors = list(read_games(tmp_path / name))
     assert all(isinstance(error, GameError) for error in errors)
@@ -114,7 +114,7 @@ KI2_VARIATIONS = """手合割：平手
 """
 
 
-def test_variations_of_ki2_as_shogihome_writes_them_are_kif_s() -> None:
+def test_variations_in_ki2_by_shogihome_equal_those_in_kif() -> None:
     """Each variation branches from the line before it."""
     game = read_ki2(KI2_VARIATIONS, "a.ki2")
     found, error = read_variations(game)
@@ -130,7 +130,7 @@ def test_variations_of_ki2_as_shogihome_writes_them_are_kif_s() -> None:
     assert (again.variations, again.comments) == (game.variations, game.comments)
 
 
-def test_variations_of_ki2_without_end_are_comments_from_some_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_variations_in_ki2_are_comments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each variation is replayed from the first position: without a limit a small file would take minutes."""
     monkeypatch.setattr("lite.notation.ki2._MOST_REPLAYED", 9)
     text = "▲５八玉 △５二玉\n▲５九玉 △５一玉\nまで4手で中断\n" + "\n変化：4手\n△６二玉\n" * 5
@@ -140,7 +140,7 @@ def test_variations_of_ki2_without_end_are_comments_from_some_on(monkeypatch: py
 
 
 @pytest.mark.parametrize("line", ["△４五歩", "なにか", "棋戦：x", ""])
-def test_variations_of_ki2_that_cannot_be_read_are_comments(line: str) -> None:
+def test_unreadable_variations_in_ki2_are_comments(line: str) -> None:
     game = read_ki2(KI2_VARIATIONS.replace("△４四歩\n投了", line), "a.ki2")
     assert len(read_variations(game)[0]) == 1
     assert game.comments == {
@@ -148,13 +148,13 @@ def test_variations_of_ki2_that_cannot_be_read_are_comments(line: str) -> None:
     }
 
 
-def test_no_move_of_ki2_follows_the_ending() -> None:
+def test_moves_after_the_ending_of_ki2_are_refused() -> None:
     with pytest.raises(GameError, match="a move after the ending"):
         read_ki2("▲７六歩\n投了\n△３四歩\n", "a.ki2")
 
 
 @pytest.mark.parametrize(("turn", "moves"), [("+", "+7776FU,T0\n-3334FU,T2\n"), ("-", "-3334FU\n+7776FU\n")])
-def test_csa_of_shogi_extend_has_no_line_for_the_start_position(turn: str, moves: str, tmp_path: Path) -> None:
+def test_csa_by_shogi_extend_without_a_start_position_is_read(turn: str, moves: str, tmp_path: Path) -> None:
     path = tmp_path / "wars.csa"
     path.write_text(f"V2.2\nN+a\nN-b\n$EVENT:将棋ウォーズ\n{turn}\n{moves}%TORYO\n", encoding="utf-8")
     (game,) = read_games(path)
@@ -187,7 +187,7 @@ def test_a_clock_may_lack_the_sum_and_digits_may_be_wide() -> None:
 
 
 @pytest.mark.parametrize("reason", ["接続切れ", "時間切れ"])
-def test_81dojo_ends_games_by_a_comment(reason: str) -> None:
+def test_endings_in_comments_by_81dojo_are_read(reason: str) -> None:
     game = read_kif(f"   1 ７六歩(77)\n*{reason}にて終局\n", "a.kif")
     assert (game.result, game.ending) == (1, f"{reason}にて終局")
     assert "   2 切れ負け\n" in kif_text(game)

@@ -1,4 +1,4 @@
-"""A game whose moves and ending disagree is refused: no lost or doubled line leaves another finished game."""
+"""Games whose moves and ending disagree are refused, so a lost or doubled line does not give another game."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read(text: str, suffix: str) -> Game | GameError:
 
 
 def check(game: Game | GameError, result: int | None) -> None:
-    """Assert that a game has a result, or for None that its parts disagree."""
+    """Assert that a game has this result; None means that its parts disagree."""
     if result is None:
         assert isinstance(game, GameError)
         assert game.reason == "moves and ending that disagree"
@@ -52,7 +52,7 @@ def check(game: Game | GameError, result: int | None) -> None:
 
 
 @pytest.mark.parametrize("name", ["wcsc28.kif", "wcsc28.ki2", "wcsc28.csa", "scored.csa", "scored.kifu"])
-def test_no_move_line_gets_lost_or_doubled_unseen(data_directory: Path, name: str) -> None:
+def test_lost_and_doubled_lines_of_moves_are_detected(data_directory: Path, name: str) -> None:
     path = data_directory / name
     (good,) = read_games(path)
     assert isinstance(good, Game)
@@ -65,7 +65,7 @@ def test_no_move_line_gets_lost_or_doubled_unseen(data_directory: Path, name: st
             assert isinstance(read("\n".join(changed), path.suffix), GameError), lines[number]
 
 
-def test_a_lost_last_move_is_named(data_directory: Path) -> None:
+def test_a_lost_last_move_is_reported(data_directory: Path) -> None:
     lines = (data_directory / "wcsc28.kif").read_bytes().decode("cp932").splitlines()
     (last,) = (line for line in lines if line.startswith("  49 "))
     lines.remove(last)
@@ -95,7 +95,7 @@ def test_a_lost_last_move_is_named(data_directory: Path) -> None:
         ("   4 持将棋\nまで5手で持将棋\n", 0),  # as cshogi counts
         ("   4 千日手\nまで３手で千日手\n", SENNICHITE),
         ("   4 中断\nまで3手で先手の勝ち\n", 1),
-        ("   4 中断\nまで3手で後手の勝ち\n", 2),  # by points, say
+        ("   4 中断\nまで3手で後手の勝ち\n", 2),  # for example by points
         ("   4 中断\nまで3手で後手の入玉勝ち\n", 2 | DECLARATION),
         ("   4 中断\nまで2手で後手の勝ち\n", None),
         ("まで、3手で、先手の勝ち\n", 1),
@@ -116,12 +116,12 @@ def test_a_lost_last_move_is_named(data_directory: Path) -> None:
         ("まで3手で先手の入玉勝ち\n", None),
     ],
 )
-def test_verdicts_of_kif(end: str, found: int | None) -> None:
+def test_verdicts_of_kif_are_checked(end: str, found: int | None) -> None:
     check(read(KIF + end, ".kif"), found)
 
 
 def test_first_and_second_where_white_moves_first() -> None:
-    """先手 is the side that moves first to some programs and black to others; 下手 is always black."""
+    """For some programs 先手 is the side that moves first, for others black; 下手 is always black."""
     head = "手合割：角落ち\n   1 ３四歩(33)\n"
     for verdict in ("先手の勝ち", "上手の勝ち", "後手の勝ち"):
         game = read(f"{head}   2 投了\nまで1手で{verdict}\n", ".kif")
@@ -144,7 +144,7 @@ def test_first_and_second_where_white_moves_first() -> None:
         ("まで3手で後手の勝ち\n", None),
     ],
 )
-def test_verdicts_of_ki2(end: str, found: int | None) -> None:
+def test_verdicts_of_ki2_are_checked(end: str, found: int | None) -> None:
     check(read(KI2 + end, ".ki2"), found)
 
 
@@ -171,13 +171,13 @@ def test_verdicts_of_ki2(end: str, found: int | None) -> None:
         ("T9\n%TORYO\n", None),
     ],
 )
-def test_endings_and_summaries_of_csa(end: str, found: int | None) -> None:
+def test_endings_and_summaries_of_csa_are_checked(end: str, found: int | None) -> None:
     check(read(CSA + end, ".csa"), found)
 
 
 @settings(max_examples=30)
 @given(st.integers(0, 2**32), st.integers(1, 60), st.data())
-def test_random_games_that_lost_a_line(seed: int, plies: int, data: st.DataObject) -> None:
+def test_random_games_without_a_line_are_refused(seed: int, plies: int, data: st.DataObject) -> None:
     """A game written by cshogi that lost or doubled a line is refused if its notation numbers or times the moves."""
     generator, board = np.random.default_rng(seed), cshogi.Board()
     kif, ki2, csa, last = ["手合割：平手"], ["手合割：平手"], ["PI", "+"], None

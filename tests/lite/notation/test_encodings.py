@@ -47,7 +47,7 @@ def test_encodings_and_files(data_directory: Path, tmp_path: Path) -> None:
 
 
 def kanji_of_level_1() -> str:
-    """The 2,965 common ones of JIS X 0208."""
+    """Return the 2,965 common kanji of JIS X 0208."""
     cells = (bytes((row, cell)) for row in range(0xB0, 0xD0) for cell in range(0xA1, 0xFF))
     return "".join(cell.decode("euc_jp", "ignore") for cell in cells)
 
@@ -64,7 +64,7 @@ SPOKEN = st.builds(
 
 @settings(max_examples=200)
 @given(st.tuples(WORDS, st.text(HIRAGANA, min_size=1, max_size=4)).map("".join), WORDS | st.just("gps_l"))
-def test_names_with_hiragana_are_read_of_every_encoding(
+def test_names_with_hiragana_are_read_in_every_encoding(
     tmp_path_factory: pytest.TempPathFactory, one: str, other: str
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "names.csa"
@@ -76,17 +76,17 @@ def test_names_with_hiragana_are_read_of_every_encoding(
 @settings(max_examples=200)
 @given(SPOKEN, SPOKEN | WORDS | st.just("gps_l"))
 @example("ｱｱ", "ｱｱ")
-def test_half_width_names_are_shift_jis(tmp_path_factory: pytest.TempPathFactory, one: str, other: str) -> None:
+def test_half_width_names_are_read_as_shift_jis(tmp_path_factory: pytest.TempPathFactory, one: str, other: str) -> None:
     path = tmp_path_factory.getbasetemp() / "names.csa"
     raw = f"N+{one}\nN-{other}\n{CSA_HEAD}%TORYO".encode("cp932")
     with contextlib.suppress(UnicodeDecodeError):
         raw.decode()
-        reject()  # ﾈｺ are the bytes of a Latin letter
+        reject()  # the bytes of ﾈｺ are also a Latin letter
     path.write_bytes(raw)
     assert only(path).names == (one, other)
 
 
 @pytest.mark.parametrize("name", ["ひふみん", "ツツカナ", "羽生善治", "激指"])
-def test_euc_that_could_be_half_width_kana(tmp_path: Path, name: str) -> None:
+def test_euc_that_could_be_half_width_kana_is_read(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.csa").write_bytes(f"N+{name}\n{CSA_HEAD}%TORYO".encode("euc_jp"))
     assert only(tmp_path / "a.csa").names == (name, "")

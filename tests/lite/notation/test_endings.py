@@ -1,4 +1,4 @@
-"""Endings of games: the first one counts, and sentences name the winner by side or by name."""
+"""Endings of games: the first one counts, and sentences give the winner by side or by name."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_later_ending_does_not_decide_an_interrupted_game(tmp_path: Path, name
         ("a.usi", f"{USI}resign 2g2f\n", "2g2f"),
     ],
 )
-def test_no_move_follows_an_ending(tmp_path: Path, name: str, text: str, move: str) -> None:
+def test_moves_after_an_ending_are_refused(tmp_path: Path, name: str, text: str, move: str) -> None:
     error = read(tmp_path / name, text)
     assert isinstance(error, GameError)
     with pytest.raises(GameError, match=f"after the ending: '{move}"):
@@ -133,14 +133,14 @@ def test_a_sentence_that_contradicts_the_moves_is_refused(sentence: str) -> None
         assert caught.value.reason == "moves and ending that disagree"
 
 
-def test_sentences_of_a_loss_without_a_side_are_the_movers() -> None:
+def test_sentences_of_a_loss_without_a_side_refer_to_the_mover() -> None:
     for word in ("時間切れ負け", "切れ負け", "時間切れ"):
         assert read_kif(f"{KIF}まで2手で{word}\n", "a").result == 2
         assert read_kif(f"{KIF}   3 {word}\n", "a").result == 2
         assert read_ki2(f"{KI2}{word}\n", "a").result == 2
 
 
-def test_names_of_a_handicap_game_are_those_of_its_sides() -> None:
+def test_sentences_use_the_names_of_a_handicap_game() -> None:
     head = "手合割：角落ち\n上手：師匠\n下手：弟子\n   1 ３四歩(33)\n"
     assert read_kif(f"{head}まで1手で師匠の勝ち\n", "a").result == 2
     with pytest.raises(GameError) as caught:
@@ -149,7 +149,7 @@ def test_names_of_a_handicap_game_are_those_of_its_sides() -> None:
 
 
 @pytest.mark.parametrize("end", ["'end of file, written by a script\n", "'a\n'b\n\n", "\n", "'a\n/\n'b\n"])
-def test_comments_after_the_last_separator_of_csa_are_no_game(tmp_path: Path, end: str) -> None:
+def test_comments_after_the_last_separator_of_csa_are_not_a_game(tmp_path: Path, end: str) -> None:
     game = f"V2.2\n{CSA}%TORYO\n"
     path = tmp_path / "a.csa"
     path.write_text(f"{game}/\n{game}/\n{end}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Each notation gives the same game as cshogi, and no damaged game is read as another."""
+"""Each notation gives the same game as cshogi, and damaged games are not read as other games."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def csa(text: str) -> Game:
     return game
 
 
-def test_one_game_in_three_notations(data_directory: Path) -> None:
+def test_three_notations_give_the_same_game(data_directory: Path) -> None:
     games = [only(data_directory / f"wcsc28{suffix}") for suffix in (".csa", ".kif", ".ki2")]
     for game in games:
         assert game.moves.tolist() == games[0].moves.tolist()
@@ -51,8 +51,8 @@ def test_one_game_in_three_notations(data_directory: Path) -> None:
     assert games[1].ending == "投了"
 
 
-def test_csa_lines_that_other_programs_read() -> None:
-    """Blanks behind a sign, and version 3's time of both sides."""
+def test_csa_lines_accepted_by_other_programs_are_read() -> None:
+    """Blanks after a sign, and the times of both sides in version 3."""
     game = csa("V3.0\n$TIME:300+10+0\n'*a\n$TIME+: 60\n'$TIME-:30\nPI\n+ \n'*b\n+7776FU \n-3334FU\n%TORYO")
     assert game.headers == {"持ち時間": "300+10+0", "先手持ち時間": "60", "後手持ち時間": "30"}
     assert (len(game.moves), game.comments) == (2, {0: ["*a", "*b"]})
@@ -64,12 +64,12 @@ def test_a_move_of_kif_may_say_that_it_does_not_promote() -> None:
 
 
 @pytest.mark.parametrize(("manner", "moved"), [("", "8h2b"), ("不成", "8h2b"), ("成", "8h2b+")])
-def test_ki2_promotes_where_it_says_so_whatever_its_marks(manner: str, moved: str) -> None:
+def test_promotion_in_ki2_is_read_with_any_marks(manner: str, moved: str) -> None:
     game = read_ki2(f"☗７六歩 ☖３四歩 ▼２二角{manner} ▽同銀\n投了\n", "a.ki2")
     assert [move_to_usi(int(move)) for move in game.moves[2:]] == [moved, "3a2b"]
 
 
-def test_ki2_tells_pinned_pieces_apart_too() -> None:
+def test_ki2_may_disambiguate_pinned_pieces() -> None:
     """The gold on 4八 stands between its king and a rook."""
     rows = ["・ ・ ・ ・v玉 ・ ・ ・ ・", "・ ・ ・ ・ ・v飛 ・ ・ ・", *["・ ・ ・ ・ ・ ・ ・ ・ ・"] * 5]
     rows += ["・ ・ ・ 金 ・ 金 ・ ・ ・", "・ ・ ・ ・ ・ 玉 ・ ・ ・"]
@@ -80,7 +80,7 @@ def test_ki2_tells_pinned_pieces_apart_too() -> None:
         read_ki2(head + "▲５七金右\nまで1手で先手の勝ち\n", "a.ki2")
 
 
-def test_a_readers_number_is_no_score(tmp_path: Path) -> None:
+def test_numbers_in_comments_of_readers_are_not_scores(tmp_path: Path) -> None:
     path = tmp_path / "game.csa"
     path.write_text("PI\n+\n+7776FU\n'* 3 minutes of thought\n-3334FU\n'*30\n+2726FU\n'** 30\n%TORYO\n")
     game = only(path)
@@ -88,7 +88,7 @@ def test_a_readers_number_is_no_score(tmp_path: Path) -> None:
     assert game.scored.tolist() == [False, False, True]
 
 
-def test_scores_are_turned_to_the_mover(data_directory: Path) -> None:
+def test_scores_are_from_the_view_of_the_mover(data_directory: Path) -> None:
     game = only(data_directory / "scored.csa")
     oracle = CSA.Parser.parse_file(str(data_directory / "scored.csa"))[0]
     sign = np.where(np.arange(len(game.moves)) % 2 == 0, 1, -1)
@@ -194,14 +194,14 @@ def test_endings_of_csa(end: str, result: int) -> None:
         (CSA_HEAD + "+2726FU,garbage\n%TORYO", "cannot read the line 'garbage'"),
     ],
 )
-def test_csa_games_that_cannot_be_used(text: str, message: str) -> None:
+def test_unusable_csa_games_are_refused(text: str, message: str) -> None:
     with pytest.raises(GameError, match=message):
         csa(text)
 
 
 @given(joined=st.lists(st.booleans(), min_size=9, max_size=9))
 def test_csa_statements_are_read_alike_on_one_line_and_on_several(joined: list[bool]) -> None:
-    """The standard lets a comma stand where a line ends, up to a comment, which may hold commas itself."""
+    """The standard allows commas instead of line ends, up to a comment, which may contain commas."""
     statements = ["PI", "+", "+7776FU", "T3", "-3334FU", "T2", "+2726FU", "T5.25", "%TORYO", "T7,'** 50 up, loudly"]
     ends = ["," if one else "\n" for one in joined]
     game = csa("".join(map("".join, zip(statements, [*ends, "\n"], strict=True))))
@@ -210,7 +210,7 @@ def test_csa_statements_are_read_alike_on_one_line_and_on_several(joined: list[b
     assert game.scores.tolist() == [0, 0, 50]
 
 
-def test_csa_positions_and_several_games() -> None:
+def test_positions_and_several_games_of_csa_are_read() -> None:
     pieces = "P+59OU00AL\nP-51OU\n+\n+0055KI\n%TORYO\n"
     handicap = "PI82HI22KA\n-\n-3334FU\n%TORYO\n"
     games = list(read_csa(f"{pieces}/\n{handicap}/\nbroken\n/\n{CSA_HEAD}%TORYO", "a.csa"))
@@ -225,7 +225,7 @@ def test_csa_positions_and_several_games() -> None:
     assert promoted.start_sfen == "4k4/9/9/9/4+P4/3+B5/9/9/4K4 b 2RB4G4S4N4L17P 1"
 
 
-def test_a_false_declaration_is_not_told_as_a_declaration() -> None:
+def test_an_invalid_declaration_is_not_a_declaration() -> None:
     game = csa(CSA_HEAD + "%KACHI\n'summary:illegal kachi:a lose:b win\n")
     assert (game.result, game.ending) == (2, "illegal kachi")
     assert csa(CSA_HEAD + "%TORYO\n'summary:toryo:a lose:b win\n").ending == "TORYO"
@@ -258,7 +258,7 @@ KIF_HEAD = "手合割：平手\n手数----指手---------消費時間--\n   1 �
         ("   3 入玉勝ち\n", 1 | DECLARATION),
         ("   3 入玉宣言\n", 1 | DECLARATION),
         ("   3 勝ち宣言      ( 0:01/00:00:02)\nまで2手で先手の勝ち\n", 1 | DECLARATION),
-        ("   3 勝ち宣言      ( 0:01/00:00:02)\nまで2手で後手の勝ち\n", 2),  # MyShogi's word for a try, too
+        ("   3 勝ち宣言      ( 0:01/00:00:02)\nまで2手で後手の勝ち\n", 2),  # including MyShogi's word for a try
         ("   3 トライ         ( 0:00/00:00:00)\n", 2),
         ("まで2手でトライ\n", 2),
         ("   3 王手連続千日手\n", 1),
@@ -303,20 +303,20 @@ def test_endings_of_kif(end: str, result: int) -> None:
         ("   3 二六\n", "cannot read 3手目"),
     ],
 )
-def test_kif_games_that_cannot_be_used(end: str, message: str) -> None:
+def test_unusable_kif_games_are_refused(end: str, message: str) -> None:
     with pytest.raises(GameError, match=message):
         read_kif(KIF_HEAD + end, "a.kif")
 
 
 @pytest.mark.parametrize("reader", [read_kif, read_ki2])
-def test_a_board_that_is_to_be_shown_turned_is_the_same(reader: Callable[[str, str], Game]) -> None:
+def test_the_header_for_a_turned_board_is_ignored(reader: Callable[[str, str], Game]) -> None:
     """盤面回転 is the only header without a value."""
     moves = "   1 ７六歩(77)\n   2 投了\n" if reader is read_kif else "▲７六歩\n投了\n"
     game = reader(f"手合割：平手\n先手：a\n後手：b\n盤面回転\n{moves}", "a")
     assert (len(game.moves), game.result, game.names) == (1, 1, ("a", "b"))
 
 
-def test_kif_handicaps_and_diagrams() -> None:
+def test_handicaps_and_diagrams_of_kif_are_read() -> None:
     game = read_kif("手合割：二枚落ち\n上手：a\n下手：b\n   1 ３四歩(33)\n   2 投了\n", "a.kif")
     assert game.start_sfen.split()[1] == "w"
     assert game.names == ("b", "a")
@@ -337,27 +337,27 @@ def test_kif_handicaps_and_diagrams() -> None:
 
 
 @pytest.mark.parametrize(("side", "start"), [("左", "2sgkg3"), ("右", "3gkgs2")])
-def test_seven_pieces_are_six_and_a_silver_of_the_givers_left_or_right(side: str, start: str) -> None:
+def test_handicaps_of_seven_pieces_remove_the_left_or_right_silver(side: str, start: str) -> None:
     game = read_kif(f"手合割：{side}七枚落ち\n   1 ３四歩(33)\n   2 投了\n", "a.kif")
     assert game.start_sfen == f"{start}/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
     assert read_kif(kif_text(game), "b.kif").start_sfen == game.start_sfen
 
 
-def test_scores_in_kif_comments() -> None:
+def test_scores_in_comments_of_kif_are_read() -> None:
     text = KIF_HEAD.replace(
         "( 0:01/00:00:01)\n",
         "( 0:01/00:00:01)\n**評価値=80\n*#評価値=120\n**解析 0 候補2 深さ 5 評価値 999 読み筋\n",
     )
     text += "**対局 時間 00:01 評価値 +詰 12\n   3 投了\n"
     game = read_kif(text, "a.kif")
-    # The first move's own search; the player's mate, black's, before the analysis of the same position.
+    # The score of the first move's own search, and black's mate, which precedes the analysis of the same position.
     assert game.scores.tolist() == [80, -32000]
     assert game.scored.all()
     text = KIF_HEAD + "*#評価値=-70\n   3 ２六歩(27)\n   4 投了\n"
     game = read_kif(text, "a.kif")
     assert game.scores.tolist() == [0, 0, -70]
     assert game.scored.tolist() == [False, False, True]
-    # Of two analyses the first, and nothing beyond a mate.
+    # The first of two analyses; scores are limited by mates.
     text = KIF_HEAD + "*#評価値=-999999\n*#評価値=-80\n   3 ２六歩(27)\n**評価値=99999\n*#評価値=70000\n"
     game = read_kif(text + "   4 ８四歩(83)\n   5 投了\n", "a.kif")
     assert game.scores.tolist() == [0, 0, 32000, -32000]
@@ -366,8 +366,8 @@ def test_scores_in_kif_comments() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_random_games_survive_each_notation(seed: int) -> None:
-    """cshogi writes, we read: every kind of move, from crowded boards too."""
+def test_random_games_are_read_back_in_each_notation(seed: int) -> None:
+    """Read games written by cshogi with every kind of move, also from crowded boards."""
     generator = np.random.default_rng(seed)
     board = cshogi.Board()
     csa_lines, kif_lines, ki2_moves, expected, last = ["PI", "+"], ["手合割：平手"], [], [], None
@@ -394,7 +394,7 @@ def test_random_games_survive_each_notation(seed: int) -> None:
     try:
         game = read_ki2("\n".join([*ki2_moves, f"まで{len(expected)}手で{winner}手の勝ち"]), "a.ki2")
     except GameError as error:
-        # cshogi's exporter leaves a few moves of crowded boards ambiguous; these must be refused, never guessed.
+        # cshogi's exporter leaves a few moves on crowded boards ambiguous; these must be refused.
         assert "is ambiguous" in str(error)  # noqa: PT017
     else:
         assert [move_to_usi(int(move)) for move in game.moves] == expected
@@ -403,7 +403,7 @@ def test_random_games_survive_each_notation(seed: int) -> None:
 @settings(max_examples=100)
 @given(st.data())
 def test_damaged_texts_are_refused_or_legal(data_directory: Path, data: st.DataObject) -> None:
-    """Lines lost, doubled or swapped, characters changed: no exception but GameError, and nothing illegal comes out."""
+    """Lines lost, doubled or swapped, characters changed: only GameError is raised, and all moves are legal."""
     suffix = data.draw(st.sampled_from([".csa", ".kif", ".ki2"]))
     raw = (data_directory / f"wcsc28{suffix}").read_bytes()
     lines = raw.decode("utf-8" if suffix == ".csa" else "cp932").splitlines()

@@ -1,4 +1,4 @@
-"""What is written as KIF is read back as the same game, here and by cshogi, whatever the game holds."""
+"""Games written as KIF are read back as the same game, here and by cshogi."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ VARIATION = "変化：1手\n   1 ５八金(49)   ( 0:07/00:00:07)\n*他の手\n 
 
 @st.composite
 def games(draw: st.DrawFn) -> Game:
-    """A random legal game from any first position, with any ending, times, comments, headers, names."""
+    """Draw a random legal game from any first position, with any ending, times, comments, headers and names."""
     start = draw(st.sampled_from([*NAMED.values(), DIAGRAM]))
     builder, board = GameBuilder("made", start), cshogi.Board(start)
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -132,10 +132,10 @@ def test_cshogi_reads_what_is_written(game: Game) -> None:
     assert parsed.names == ["a", "b"]
     assert (parsed.starttime.year, parsed.starttime.second) == (2020, 5)
     times = [time // 1000 for time in game.times.tolist()[:-1] if time >= 0]
-    assert parsed.times[: len(times)] == times  # it does not know every ending, nor then what that took
+    assert parsed.times[: len(times)] == times  # it does not know every ending, nor the time of unknown ones
 
 
-def test_a_header_that_stands_twice_is_kept_twice() -> None:
+def test_a_repeated_header_is_kept_twice() -> None:
     text = "備考：一つ目\n棋戦：王位戦\n備考：二つ目\n先手：甲\n先手：乙\n   1 ７六歩(77)\n   2 投了\n"
     game = read_kif(text, "a")
     assert game.headers == {"備考": "一つ目\n二つ目", "棋戦": "王位戦"}
@@ -146,7 +146,7 @@ def test_a_header_that_stands_twice_is_kept_twice() -> None:
 
 
 @pytest.mark.parametrize("name", ["wcsc28.csa", "wcsc28.kif", "wcsc28.ki2", "scored.csa", "scored.kifu", "games.usi"])
-def test_games_of_every_notation_survive(data_directory: Path, name: str) -> None:
+def test_games_of_every_notation_are_read_back(data_directory: Path, name: str) -> None:
     for game in read_games(data_directory / name):
         assert isinstance(game, Game)
         again = read_kif(kif_text(game), "a")
@@ -172,11 +172,11 @@ def test_handicap_games_have_upper_and_lower_hand() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMED if name != "平手"])
-def test_no_handicap_game_has_a_player_who_is_first_by_name(name: str) -> None:
-    """Also where the first position is drawn, as other programs do not know its name."""
+def test_players_of_handicap_games_are_not_named_by_first_and_second(name: str) -> None:
+    """Also if the first position is written as a diagram, because other programs do not know its name."""
     builder = GameBuilder("made", NAMED[name])
     builder.play(cshogi.move16(cshogi.Board(NAMED[name]).move_from_usi("5a4b")))
-    text = kif_text(builder.finish("", MOVER_LOSES)).replace("\n後手番\n", "\n")  # which rsshogi knows alone
+    text = kif_text(builder.finish("", MOVER_LOSES)).replace("\n後手番\n", "\n")  # only rsshogi knows these
     assert "先手" not in text
     assert "後手" not in text
     text = kif_text(builder.finish("", MOVER_LOSES))
@@ -200,14 +200,14 @@ TO_ALL = (
 
 @pytest.mark.parametrize("name", [*NAMED, "other"])
 def test_other_programs_read_the_first_position_or_refuse_it(name: str) -> None:
-    """tsshogi, ShogiHome's, takes a name that it does not know for the even position, and cshogi knows no diagrams."""
+    """tsshogi, ShogiHome's, reads an unknown name as the even position, and cshogi knows no diagrams."""
     start = NAMED.get(name, DIAGRAM)
     builder, board = GameBuilder("made", start), cshogi.Board(start)
     move = next(iter(board.legal_moves))
     builder.play(cshogi.move16(move))
     text = kif_text(builder.finish("", MOVER_LOSES))
     assert ("|九" in text) == (name not in TO_ALL)
-    found = cshogi.Board(Record.from_kif_str(text).init_position_sfen)  # rsshogi orders hands in its own way
+    found = cshogi.Board(Record.from_kif_str(text).init_position_sfen)  # rsshogi orders pieces in hand differently
     assert found.sfen().split()[:3] == board.sfen().split()[:3]
     if name in KIF.Parser.HANDYCAP_SFENS:
         assert KIF.Parser.parse_str(text).sfen == start
@@ -230,20 +230,20 @@ def test_upper_and_lower_hand_stay_upper_and_lower_hand_in_a_diagram() -> None:
     assert "下手" not in text
 
 
-def test_names_stand_where_they_are_filled() -> None:
+def test_only_given_names_are_written() -> None:
     game = read_kif("手合割：角落ち\n先手：\n後手：\n下手：甲\n上手：乙\n   1 ３四歩(33)\n   2 投了\n", "a")
     assert game.names == ("甲", "乙")
 
 
-def test_a_game_that_just_stops_at_mate_is_not_resigned() -> None:
+def test_a_game_that_stops_at_mate_is_not_written_as_resigned() -> None:
     builder = GameBuilder("made", "4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1")
     builder.play(move_from_usi("G*5b"))
     assert kif_text(builder.finish("", None)).endswith("   2 詰み\nまで1手で先手の勝ち\n")
     assert kif_text(builder.finish("resign", MOVER_LOSES)).endswith("   2 投了\nまで1手で先手の勝ち\n")
 
 
-def test_an_illegal_last_move_leaves_the_loser_who_made_it() -> None:
-    """It is no part of the moves, so that 反則勝ち below it must become 反則負け."""
+def test_an_illegal_last_move_keeps_its_loser() -> None:
+    """It is not among the moves, so 反則勝ち below it must become 反則負け."""
     game = read_kif("手合割：平手\n   1 ７六歩(77)\n   2 ５五歩打\n*駒がない\n   3 反則勝ち\n", "a")
     assert game.result == 1
     text = kif_text(game)
@@ -253,7 +253,7 @@ def test_an_illegal_last_move_leaves_the_loser_who_made_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "written"),
     [
         (
             "a.kif",
@@ -264,12 +264,12 @@ def test_an_illegal_last_move_leaves_the_loser_who_made_it() -> None:
         ("a.csa", "PI\n+\n+7776FU\n-3334FU\n+0055FU,T1\n%+ILLEGAL_ACTION\n%-ILLEGAL_ACTION\n", "+0055FU"),
     ],
 )
-def test_an_illegal_last_move_is_kept_in_a_comment(tmp_path: Path, name: str, text: str, told: str) -> None:
+def test_an_illegal_last_move_is_kept_in_a_comment(tmp_path: Path, name: str, text: str, written: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     (game,) = read_games(tmp_path / name)
     assert isinstance(game, Game), game
-    assert (len(game.moves), game.result, game.comments) == (2, 2, {2: [f"*反則手：{told}"]})
-    assert f"*反則手：{told}\n   3 反則負け" in kif_text(game)
+    assert (len(game.moves), game.result, game.comments) == (2, 2, {2: [f"*反則手：{written}"]})
+    assert f"*反則手：{written}\n   3 反則負け" in kif_text(game)
 
 
 @pytest.mark.parametrize(
@@ -313,10 +313,10 @@ CHECKS = "4h5h 5a4a 5h4h 4a5a " * 3
         (PERPETUAL, CHECKS, None, "千日手", "  13 反則負け\nまで12手で先手の反則負け\n"),
     ],
 )
-def test_who_wins_when_to_move_has_seen_a_foul_or_was_ahead(
+def test_wins_of_the_side_to_move_have_a_valid_ending(
     start: str | None, moves: str, outcome: int | None, word: str, end: str
 ) -> None:
-    """Only a foul that the game itself holds is written as one."""
+    """Only a foul among the moves of the game is written as a foul."""
     builder = GameBuilder("made", NAMED.get(start, start) if start else NAMED["平手"])
     for move in moves.split():
         builder.play(move_from_usi(move))
@@ -327,7 +327,7 @@ def test_who_wins_when_to_move_has_seen_a_foul_or_was_ahead(
 
 
 def test_lines_with_variations_are_marked(data_directory: Path) -> None:
-    """As Kifu for Windows does, where a variation leaves the main line."""
+    """Mark moves where a variation leaves the main line, like Kifu for Windows."""
     (game,) = read_games(data_directory / "wcsc28.kif")
     assert isinstance(game, Game)
     blocks = "".join(f"変化：{number}手\n   {number} 中断\n\n" for number in (30, 40, 5, 7, 5))
@@ -335,7 +335,7 @@ def test_lines_with_variations_are_marked(data_directory: Path) -> None:
     assert [int(line[:4]) for line in lines if line.endswith("+")] == [5, 30]
 
 
-def test_scores_are_spelt_as_shogihome_reads_them() -> None:
+def test_scores_are_written_in_the_form_of_shogihome() -> None:
     assert score_comment(-80, PLAYER) == "**評価値=-80"
     assert score_comment(80, ANALYSIS) == "*#評価値=80"
     assert score_comment(MATE - 5, PLAYER) == "**詰み=先手勝ち:5手"

@@ -1,4 +1,4 @@
-"""Numbers are read in every width, handicaps by every spelling, and moves may go on from a diagram's number."""
+"""Numbers are read in every width, handicaps in every spelling, and moves may continue from a diagram's number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from search.rules.shogi import START_SFEN
     ("text", "value"),
     [("77", 77), ("７７", 77), ("七十七", 77), ("七七", 77), ("十", 10), ("十一", 11), ("百十二", 112), ("二百", 200)],
 )
-def test_numbers_of_every_kind(text: str, value: int) -> None:
+def test_numbers_of_every_kind_are_read(text: str, value: int) -> None:
     assert number(text) == value
 
 
@@ -48,7 +48,7 @@ def test_a_variation_begins_at_a_number_of_any_width(head: str) -> None:
     "clock",
     ["( 0:05/00:00:05)", "（ 0:05/00:00:05）", "（０：０５／００：００：０５）", "(0:05)", "（0：05）", "( 0:05 )"],
 )
-def test_clocks_of_any_width(clock: str) -> None:
+def test_clocks_of_any_width_are_read(clock: str) -> None:
     game = read_kif(f"   1 ７六歩（７７）   {clock}\n   2 投了 {clock}\n", "a")
     assert game.times.tolist() == [5000, 5000]
 
@@ -74,12 +74,12 @@ def test_clocks_of_any_width(clock: str) -> None:
         ("7枚落ち(右側)", "右七枚落ち"),
     ],
 )
-def test_handicaps_by_every_spelling(written: str, name: str) -> None:
+def test_handicaps_in_every_spelling_are_read(written: str, name: str) -> None:
     assert handicap_sfen(written) == HANDICAPS[name]
     assert read_kif(f"手合割：{written}\n   1 ５二玉(51)\n   2 投了\n", "a").start_sfen == HANDICAPS[name]
 
 
-def test_the_even_position_and_unknown_handicaps() -> None:
+def test_the_even_position_is_read_and_unknown_handicaps_are_refused() -> None:
     assert handicap_sfen("平手　") == START_SFEN
     with pytest.raises(GameError, match="九枚落ち"):
         read_kif("手合割：九枚落ち\n   1 ６二銀(71)\n   2 投了\n", "a")
@@ -128,7 +128,7 @@ for old, new in (("  78 ", "   1 "), ("  79 ", "   2 "), ("  80 ", "   3 ")):
         "後手番\n手数＝七十七\n",
     ],
 )
-def test_moves_go_on_from_the_number_of_a_diagram(turn: str, moves: str) -> None:
+def test_moves_may_continue_from_the_number_of_a_diagram(turn: str, moves: str) -> None:
     game = read_kif(EVEN + turn + moves, "a")
     assert (len(game.moves), game.result, game.first_ply) == (2, 1, 77)
     found, error = read_variations(game)
@@ -138,7 +138,7 @@ def test_moves_go_on_from_the_number_of_a_diagram(turn: str, moves: str) -> None
     assert (again.moves.tolist(), again.first_ply, again.variations) == (game.moves.tolist(), 77, game.variations)
 
 
-def test_a_diagram_without_a_turn_is_blacks_unless_the_moves_go_on_from_its_number() -> None:
+def test_a_diagram_without_a_turn_has_black_to_move_unless_numbers_continue() -> None:
     assert read_kif(f"{EVEN}手数＝77\n*注\n{MOVES}", "a").start_sfen.split()[1] == "w"
     text = f"{EVEN}手数＝77\n   1 ２六歩(27)\n   2 投了\n"
     game = read_kif(text, "a")
@@ -159,7 +159,7 @@ def test_ki2_variations_may_count_from_the_number_of_a_diagram() -> None:
 
 
 @pytest.mark.parametrize("first", [2, 77, 79])
-def test_moves_do_not_go_on_from_another_number(first: int) -> None:
+def test_moves_with_another_first_number_are_refused(first: int) -> None:
     with pytest.raises(GameError, match=str(first)):
         read_kif(f"{EVEN}手数＝77\n後手番\n  {first} ８四歩(83)\n  {first + 1} 投了\n", "a")
     with pytest.raises(GameError, match="78"):

@@ -1,4 +1,4 @@
-"""Games that other programs write are read without a difference: tsshogi (ShogiHome's library) and rsshogi."""
+"""Games written by tsshogi (ShogiHome's library) and rsshogi are read without a difference."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Played:
 
     @property
     def result(self) -> int:
-        """The result as `Game` has it."""
+        """Return the result in the form of `Game`."""
         white_to_move = (self.sfen.split()[1] == "w") ^ (len(self.moves) % 2 == 1)
         if self.ending in ("resign", "timeout"):
             return BLACK_WINS if white_to_move else WHITE_WINS
@@ -83,7 +83,7 @@ def random_games(seed: int, count: int, starts: list[str], endings: list[str]) -
             moves.append(cshogi.move_to_usi(legal[generator.integers(len(legal))]))
             board.push_usi(moves[-1])
         if not list(board.legal_moves) or board.is_draw() != cshogi.NOT_REPETITION:
-            continue  # the end would be decided by the position
+            continue  # the position decides the ending
         seconds = generator.integers(0, 4000, len(moves) + 1).tolist()
         scores = generator.integers(-3000, 3000, len(moves)).tolist()
         comments = [
@@ -130,7 +130,7 @@ def expected_scores(played: Played) -> list[int]:
 
 
 @pytest.mark.slow
-def test_games_of_tsshogi(tmp_path: Path) -> None:
+def test_games_of_tsshogi_are_read(tmp_path: Path) -> None:
     if shutil.which("npm") is None or shutil.which("node") is None:
         pytest.skip("needs node and npm")
     install = ["npm", "install", "--no-save", "--prefix", str(tmp_path), TSSHOGI]
@@ -153,7 +153,7 @@ def test_games_of_tsshogi(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_games_of_rsshogi(tmp_path: Path) -> None:
+def test_games_of_rsshogi_are_read(tmp_path: Path) -> None:
     games = random_games(2, 200, [START_SFEN], ["resign"])
     records = []
     for number, played in enumerate(games):

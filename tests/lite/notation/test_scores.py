@@ -70,7 +70,7 @@ def csa(text: str) -> Game:
         ("*#詰み=後手勝ち", [0, 32000]),
     ],
 )
-def test_a_score_is_of_the_move_above_or_of_the_position(comment: str, scores: list[int]) -> None:
+def test_a_score_belongs_to_the_move_above_or_to_the_position(comment: str, scores: list[int]) -> None:
     clock = "( 0:01/00:00:01)\n"
     game = read_kif(KIF_HEAD.replace(clock, f"{clock}{comment}\n") + "   3 投了\n", "a.kif")
     assert game.scores.tolist() == scores
@@ -78,8 +78,8 @@ def test_a_score_is_of_the_move_above_or_of_the_position(comment: str, scores: l
 
 
 @pytest.mark.parametrize("text", ["PI\n+\n'** 55\n+7776FU\n%TORYO", f"{CSA_HEAD}+7776FU\n'** 55\n%ILLEGAL_MOVE"])
-def test_a_score_without_its_move_is_no_other_moves(text: str) -> None:
-    """Before the first, and beside an illegal one."""
+def test_a_score_without_a_move_is_not_given_to_another(text: str) -> None:
+    """Scores before the first move and beside an illegal move are ignored."""
     assert not csa(text).scored.any()
 
 
@@ -118,19 +118,19 @@ def test_long_comments_are_read_in_linear_time(piece: str) -> None:
         comment_score(head + piece * (1_000_000 // len(piece)))
 
 
-def test_scores_are_the_movers_where_white_moves_first() -> None:
+def test_scores_are_from_the_view_of_the_mover_if_white_moves_first() -> None:
     game = csa("PI82HI22KA\n-\n-3334FU\n'** 900\n+7776FU\n'** 800\n%TORYO")
     assert game.scores.tolist() == [-900, 800]
     game = read_kif("手合割：二枚落ち\n   1 ３四歩(33)\n*#評価値=800\n   2 ７六歩(77)\n   3 投了\n", "a.kif")
     assert game.scores.tolist() == [0, 800]
 
 
-def test_an_analysis_of_the_first_position_is_the_first_moves() -> None:
+def test_an_analysis_of_the_first_position_belongs_to_the_first_move() -> None:
     game = read_kif(KIF_HEAD.replace("   1 ", "*#評価値=35\n   1 ") + "   3 投了\n", "a.kif")
     assert game.scores.tolist() == [35, 0]
 
 
-def test_times_are_milliseconds_as_far_as_they_can_be_kept() -> None:
+def test_times_are_milliseconds_within_the_limits_of_the_format() -> None:
     assert csa("PI\n+\n+7776FU\nT9999999\n%TORYO\nT1").times.tolist() == [2**31 - 1, 1000]
     assert csa(f"{CSA_HEAD}+7776FU\nT5\n%ILLEGAL_MOVE").times.tolist() == [-1, -1, 5000]
     game = read_kif(KIF_HEAD.replace("( 0:01/", "( 1:02:03.5/") + "   3 投了 ( 0:05/00:00:05)\n", "a.kif")

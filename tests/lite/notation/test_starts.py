@@ -1,4 +1,4 @@
-"""First positions of game files. Those of mate problems may have neither moves nor the attacker's king."""
+"""First positions of game files. Mate problems may have neither moves nor the attacker's king."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_first_positions_are_read(tmp_path: Path, name: str, text: str, starts: 
 )
 @pytest.mark.parametrize("other", ["△持駒", "▽持駒", "☖持ち駒", "後手持駒", "玉方の持駒", "受方持駒", "上手の持駒"])
 @pytest.mark.parametrize("colon", ["：", ":"])
-def test_hands_under_every_key(tmp_path: Path, key: str, other: str, colon: str) -> None:
+def test_hands_under_every_key_are_read(tmp_path: Path, key: str, other: str, colon: str) -> None:
     text = TSUME.replace("先手の持駒：", f"{key}{colon}").replace("後手の持駒：", f"{other}{colon}")
     for name in ("tsume.kif", "tsume.ki2"):
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -75,7 +75,7 @@ def test_a_hand_of_an_unclear_side_is_refused(tmp_path: Path, key: str) -> None:
         read_starts(path)
 
 
-def test_a_hand_below_the_moves_is_no_header() -> None:
+def test_a_hand_below_the_moves_is_not_a_header() -> None:
     game = read_kif("   1 ７六歩(77)\n甲の持駒：歩\n   2 投了\n", "a")
     assert game.headers == {}
     assert read_kif(kif_text(game), "a").moves.tolist() == game.moves.tolist()
@@ -92,7 +92,9 @@ def test_a_hand_below_the_moves_is_no_header() -> None:
         ("a.csa", "P-51OU\nP+51HI41OU31OU\n+\n", "game 1: its first position: two kings"),
     ],
 )
-def test_an_unreadable_position_is_named_with_its_file(tmp_path: Path, name: str, text: str, complaint: str) -> None:
+def test_an_error_names_the_file_of_an_unreadable_position(
+    tmp_path: Path, name: str, text: str, complaint: str
+) -> None:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     with pytest.raises(GameError, match=complaint) as caught:

@@ -71,7 +71,7 @@ def by_position(visits: Visits, positions: int) -> list[list[tuple[int, int]]]:
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 1 << 32), plies=st.integers(1, 40), silent=st.sampled_from([0.0, 0.3]))
-def test_written_players_are_read_back(
+def test_written_visits_are_read_back(
     seed: int, plies: int, silent: float, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     game = played_by_cshogi(seed, plies, silent)
