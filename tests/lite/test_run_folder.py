@@ -1,4 +1,4 @@
-"""The folder of a run: what is written survives, what differs is refused, and nothing that is read is trusted."""
+"""The folder of a run: written data are kept, another run is refused, and everything that is read is checked."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_time_and_totals_continue(tmp_path, monkeypatch):
     assert len(record.made_by) == 1
 
 
-def test_another_maker_is_recorded_beside_the_first(tmp_path, monkeypatch):
+def test_another_version_is_recorded_beside_the_first(tmp_path, monkeypatch):
     written(tmp_path, PLAN, Step(1))
     monkeypatch.setattr(run_folder, "cpu_name", lambda: "another CPU")
     written(tmp_path, PLAN)
@@ -119,7 +119,7 @@ def test_another_maker_is_recorded_beside_the_first(tmp_path, monkeypatch):
         (replace(PLAN, conditions={"signature": 8}), ("output",), "another signature: 7, not 8"),
     ],
 )
-def test_another_run_is_refused_and_what_is_there_stays(tmp_path, plan, fields, words):
+def test_another_run_is_refused_without_changes(tmp_path, plan, fields, words):
     written(tmp_path, PLAN, Step(1))
     before = (tmp_path / RECORD).read_bytes()
     with pytest.raises(OptionError, match=words) as caught:
@@ -128,14 +128,14 @@ def test_another_run_is_refused_and_what_is_there_stays(tmp_path, plan, fields, 
     assert (tmp_path / RECORD).read_bytes() == before
 
 
-def test_the_goal_and_the_place_of_files_may_change(tmp_path):
+def test_the_goal_and_the_paths_of_files_may_change(tmp_path):
     written(tmp_path, PLAN, Step(1))
     moved = (replace(PLAN.sources[0], name="renamed.hcpe"),)
     written(tmp_path, replace(PLAN, goal={"games": 20}, sources=moved))
     assert read_run(tmp_path).goal == {"games": 20}
 
 
-def test_a_folder_without_results_begins_anew(tmp_path):
+def test_a_folder_without_results_starts_again(tmp_path):
     written(tmp_path)
     written(tmp_path, replace(PLAN, verb="other", options={}))
     assert read_run(tmp_path).verb == "other"
@@ -146,7 +146,7 @@ def test_a_folder_without_results_begins_anew(tmp_path):
 
 
 @pytest.mark.parametrize("tail", [b'{"kind": "a step of a te', b"\0\0\0\0\n", b"[1]\n", b"\xff\xfe"])
-def test_a_torn_last_line_is_dropped(tmp_path, tail):
+def test_a_truncated_last_line_is_dropped(tmp_path, tail):
     written(tmp_path, PLAN, Step(1), Step(2))
     with open(tmp_path / RESULTS, "ab") as file:
         file.write(tail)
@@ -155,7 +155,7 @@ def test_a_torn_last_line_is_dropped(tmp_path, tail):
     assert [line.number for line in read_lines(tmp_path, Step)] == [1, 2, 3]
 
 
-def test_a_long_last_line_is_found_whole(tmp_path):
+def test_a_long_last_line_is_read_completely(tmp_path):
     written(tmp_path, PLAN, Step(1, notes=("x" * 200_000,)))
     written(tmp_path, PLAN, Step(2))
     assert [line.number for line in read_lines(tmp_path, Step)] == [1, 2]
@@ -182,7 +182,7 @@ def test_damaged_lines_are_refused_by_number_and_field(tmp_path, line, words):
         list(read_lines(tmp_path, Step))
 
 
-def test_a_line_without_end_is_not_read_into_memory(tmp_path, monkeypatch):
+def test_an_endless_line_is_not_read_into_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(json_lines, "_LARGEST_LINE", 100)
     written(tmp_path, PLAN)
     (tmp_path / RESULTS).write_bytes(b'{"kind":' + b" " * 1000 + b"\n")
@@ -220,13 +220,13 @@ def test_a_damaged_record_is_refused_by_field(tmp_path, fields, words):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000, b"[]"])
-def test_what_is_no_record_is_refused(tmp_path, content):
+def test_invalid_records_of_runs_are_refused(tmp_path, content):
     (tmp_path / RECORD).write_bytes(content)
     with pytest.raises(ValueError, match=r"run\.json: not the record of a run"):
         find_run(tmp_path)
 
 
-def test_a_folder_without_a_run_is_named(tmp_path):
+def test_an_error_names_a_folder_without_a_run(tmp_path):
     assert find_run(tmp_path) is None
     with pytest.raises(ValueError, match=r"no run folder: it has no run\.json"):
         read_run(tmp_path)
@@ -262,7 +262,7 @@ def test_a_refused_folder_keeps_no_lock(tmp_path):
         written(tmp_path / "run")
 
 
-def test_lines_come_whole_from_many_threads(tmp_path):
+def test_lines_of_many_threads_are_complete(tmp_path):
     with RunWriter(tmp_path, PLAN) as writer:
         threads = [threading.Thread(target=writer.append, args=(Step(number),)) for number in range(20)]
         for thread in threads:
@@ -272,7 +272,7 @@ def test_lines_come_whole_from_many_threads(tmp_path):
     assert sorted(line.number for line in read_lines(tmp_path, Step)) == list(range(20))
 
 
-def test_two_kinds_of_lines_have_two_names():
+def test_kinds_of_lines_must_have_different_names():
     with pytest.raises(TypeError, match="are Step already"):
 
         class Twice(Line, kind="a step of a test"):

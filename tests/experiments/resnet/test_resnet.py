@@ -125,7 +125,7 @@ def test_constant_planes_may_have_one_square(batch: Batch) -> None:
     assert (policy.shape, value.shape) == ((40, 2187), (40, 1))
 
 
-def test_a_cut_and_resumed_run_ends_with_the_same_bits(some_games: tuple[Path, Path], tmp_path: Path) -> None:
+def test_an_interrupted_and_resumed_run_ends_with_the_same_bits(some_games: tuple[Path, Path], tmp_path: Path) -> None:
     whole = options(some_games, tmp_path / "whole", mirror=True)
     train_resnet(whole)
     cut = dataclasses.replace(whole, output=tmp_path / "cut", max_steps=5)

@@ -166,7 +166,7 @@ def test_invalid_networks_are_refused(batch: Batch) -> None:
         list_feature_rows(feature_set("k_p"), np.full((1, 81), 29, np.uint8), np.zeros((1, 14), np.uint8))
 
 
-def test_a_cut_and_resumed_run_ends_with_the_same_bits(sample_games: Path, tmp_path: Path) -> None:
+def test_an_interrupted_and_resumed_run_ends_with_the_same_bits(sample_games: Path, tmp_path: Path) -> None:
     options = ValueTraining(
         data=(sample_games,),
         output=tmp_path / "whole",

@@ -1,4 +1,4 @@
-"""Decode records as cshogi does, and refuse everything impossible with its reason."""
+"""Records are decoded as by cshogi, and impossible ones are refused with a reason."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def game(moves: list[str], result: int = 1, candidates: list[int] | None = None)
 
 
 def mover_view(board: cshogi.Board) -> tuple[list[int], list[int]]:
-    """Pieces and hands from cshogi's own rotation: 0-13 own, 14-27 enemy, 28 empty; P L N S B R G twice."""
+    """Return pieces and hands by cshogi's rotation: 0-13 own, 14-27 enemy, 28 empty; P L N S B R G twice."""
     if board.turn == cshogi.WHITE:
         pieces = [p if p == 0 else (p - 16 if p >= 16 else p + 16) for p in reversed(board.pieces)]
         own, enemy = board.pieces_in_hand[1], board.pieces_in_hand[0]
@@ -99,17 +99,17 @@ def compare_with_cshogi(records, tmp_path: Path) -> None:
         assert (batch.ply == -1).all() if name == "a.hcpe" else np.array_equal(batch.ply + 1, psv_records["gamePly"])
 
 
-def test_equal_to_cshogi(cshogi_records, tmp_path: Path) -> None:
+def test_positions_equal_those_of_cshogi(cshogi_records, tmp_path: Path) -> None:
     compare_with_cshogi(cshogi_records, tmp_path)
 
 
 @pytest.mark.slow
-def test_equal_to_cshogi_on_the_whole_sample(all_cshogi_records, tmp_path: Path) -> None:
+def test_positions_of_the_whole_sample_equal_those_of_cshogi(all_cshogi_records, tmp_path: Path) -> None:
     assert len(all_cshogi_records[2]) > 20_000
     compare_with_cshogi(all_cshogi_records, tmp_path)
 
 
-def test_walking_games_gives_the_same_positions(cshogi_records, sample_bytes: list[bytes], tmp_path: Path) -> None:
+def test_games_give_the_same_positions_as_records(cshogi_records, sample_bytes: list[bytes], tmp_path: Path) -> None:
     cshogi_records[0].tofile(tmp_path / "a.hcpe")
     (tmp_path / "a.hcpe3").write_bytes(b"".join(sample_bytes[:40]))
     walked, decoded = read_all([tmp_path / "a.hcpe3"]), read_all([tmp_path / "a.hcpe"])
@@ -121,8 +121,8 @@ def test_walking_games_gives_the_same_positions(cshogi_records, sample_bytes: li
 
 
 @pytest.mark.parametrize(("kind", "target"), [(0, 79), (8, 40), (60, 40), (127, 40)])
-def test_a_drop_of_no_kind_is_no_move_in_psv(kind: int, target: int, tmp_path: Path) -> None:
-    """Not even where the lance of 9i, the square before the first kind's number, could go."""
+def test_a_drop_without_a_kind_is_not_a_move_in_psv(kind: int, target: int, tmp_path: Path) -> None:
+    """Also if it could be read as a move of the lance on 9i, the square before the first kind's number."""
     bad = psv()
     bad["move"] = target | kind << 7 | 1 << 14
     np.concatenate([psv(), bad, psv()]).tofile(tmp_path / "a.psv")
@@ -134,7 +134,7 @@ def test_a_drop_of_no_kind_is_no_move_in_psv(kind: int, target: int, tmp_path: P
 
 
 def refused(records: np.ndarray, path: Path, **options) -> Refusals:
-    """What reading these hcpe records refuses, among enough good ones that the file is not bad as a whole."""
+    """Return the refusals of these hcpe records, in a file with enough valid ones that it is not refused itself."""
     np.concatenate([records, *[hcpe()] * (len(records) + 1)]).tofile(path)
     file, found = RecordFile(path, **options), Refusals()
     assert len(file.read_block(file.blocks[0], found)) == found.read - found.refused
@@ -159,10 +159,10 @@ def test_impossible_records_are_refused(record: np.ndarray, reason: str | None, 
         assert found.named == [f"{tmp_path / 'a.hcpe'} record 1: {reason}"]
 
 
-def test_positions_that_no_game_reaches(tmp_path: Path) -> None:
+def test_positions_that_no_game_reaches_are_refused(tmp_path: Path) -> None:
     takes_king, no_king, noise = hcpe(), hcpe(), hcpe()
     takes_king["hcp"] = code_of("4k4/4G4/9/9/9/9/9/9/4K4 w 2R2B3G4S4N4L18P 1")
-    takes_king["hcp"][0, 0] ^= 1  # the same with black to move
+    takes_king["hcp"][0, 0] ^= 1  # the same position with black to move
     no_king["hcp"][0, 0] |= 0xFE
     noise["hcp"][0, 8:] = 0xFF
     for record in (takes_king, no_king, noise):
@@ -179,7 +179,7 @@ def test_unchecked_moves_are_dropped(tmp_path: Path) -> None:
     assert read_all([tmp_path / "a.hcpe"], check_moves=False).move[0] == 0
 
 
-def test_no_move_is_accepted(tmp_path: Path) -> None:
+def test_records_without_a_move_are_accepted(tmp_path: Path) -> None:
     record = hcpe(move="")
     assert not refused(record, tmp_path / "a.hcpe").refused
     winning = np.zeros(1, psv_dtype)
@@ -190,7 +190,7 @@ def test_no_move_is_accepted(tmp_path: Path) -> None:
     assert batch.ply.tolist() == [-1]
 
 
-def test_plies_are_counted_from_the_start_of_the_game_as_far_as_they_can_be_kept(tmp_path: Path) -> None:
+def test_plies_count_from_the_start_of_the_game_within_the_limits_of_the_format(tmp_path: Path) -> None:
     late = psv()
     late["move_number"] = 65535
     np.concatenate([psv(), late]).tofile(tmp_path / "a.psv")
@@ -202,8 +202,8 @@ def test_plies_are_counted_from_the_start_of_the_game_as_far_as_they_can_be_kept
         assert found.positions["ply"].tolist() == plies
 
 
-def test_a_mark_beside_what_is_known_was_left_to_chance(tmp_path: Path) -> None:
-    """A win has a game behind it, and a score other than 0 was found, whatever fills up the record."""
+def test_marks_of_missing_values_beside_existing_values_are_ignored(tmp_path: Path) -> None:
+    """A win is always from a game and a score other than 0 always exists, whatever the padding of the record is."""
     records = np.concatenate([hcpe(score=0, result=0), hcpe(score=50, result=1)])
     for mark, kinds, scored in ((NO_RESULT, [NO_GAME, 0], [True, True]), (NO_SCORE, [0, 0], [False, True])):
         records["padding"] = mark
@@ -214,7 +214,7 @@ def test_a_mark_beside_what_is_known_was_left_to_chance(tmp_path: Path) -> None:
 
 
 def test_positions_without_games_keep_scores_of_0(tmp_path: Path) -> None:
-    """Where there is no other score in the file, too."""
+    """Also if the file has no other scores."""
     records = np.concatenate([hcpe(score=0, result=0)] * 3)
     records["padding"] = NO_RESULT
     records.tofile(tmp_path / "a.hcpe")
@@ -239,7 +239,7 @@ def test_a_game_with_an_illegal_move_is_refused_whole(tmp_path: Path) -> None:
     ]
 
 
-def test_candidates_say_what_to_train_on(tmp_path: Path) -> None:
+def test_only_moves_with_candidates_are_trained_on(tmp_path: Path) -> None:
     path = tmp_path / "a.hcpe3"
     path.write_bytes(game(["7g7f", "3c3d", "2g2f"], candidates=[0, 2, 1]) + game(["7g7f", "3c3d"]))
     batch = read_all([path])
@@ -247,7 +247,7 @@ def test_candidates_say_what_to_train_on(tmp_path: Path) -> None:
     assert batch.score.tolist() == [1, 2, 0, 1]
 
 
-def test_a_game_longer_than_a_position_records_is_refused(tmp_path: Path) -> None:
+def test_a_game_longer_than_the_limit_of_a_position_is_refused(tmp_path: Path) -> None:
     moves = np.zeros(MAX_MOVES + 1, np.uint16)
     (tmp_path / "a.hcpe3").write_bytes(encode_game(code_of(START), 1, moves, np.zeros(len(moves), np.int16)))
     with pytest.raises(RecordError, match="more than 2047 moves, and where the next game starts is unknown"):
@@ -275,10 +275,10 @@ def test_the_longest_game_and_the_most_candidates_are_read(
 
 
 @pytest.mark.parametrize("name", ["a.hcpe", "a.psv", "a.hcpe3"])
-def test_nothing_stays_of_what_stood_there_before(
+def test_decoding_overwrites_earlier_content(
     cshogi_records, sample_bytes: list[bytes], tmp_path: Path, name: str
 ) -> None:
-    """A reader decodes successive pools into the same memory."""
+    """A reader decodes one pool after another into the same memory."""
     hcpe_records, psv_records, _ = cshogi_records
     raw = {".hcpe": hcpe_records.tobytes(), ".psv": psv_records.tobytes(), ".hcpe3": b"".join(sample_bytes[:40])}
     (tmp_path / name).write_bytes(raw[Path(name).suffix])
@@ -290,7 +290,7 @@ def test_nothing_stays_of_what_stood_there_before(
         assert np.array_equal(found[field], fresh[field]), field
 
 
-def test_truncated_files(tmp_path: Path) -> None:
+def test_truncated_files_give_their_complete_records(tmp_path: Path) -> None:
     path = tmp_path / "a.hcpe"
     path.write_bytes(hcpe().tobytes() * 3 + b"\0" * 20)
     file = RecordFile(path)
@@ -306,8 +306,8 @@ def test_truncated_files(tmp_path: Path) -> None:
     ]
 
 
-def test_moves_that_are_no_positions_are_not_counted(tmp_path: Path) -> None:
-    """A game with candidates at some moves gives those; one without any gives all of its moves."""
+def test_moves_without_candidates_are_not_counted_as_positions(tmp_path: Path) -> None:
+    """A game with candidates at some moves gives these positions; one without candidates gives all."""
     moves = ["7g7f", "3c3d", "2g2f", "8c8d"]
     some, none = (game(moves, candidates=candidates) for candidates in ([0, 2, 0, 1], [0, 0, 0, 0]))
     (tmp_path / "a.hcpe3").write_bytes(some * 30 + none * 10)
@@ -320,7 +320,7 @@ def test_moves_that_are_no_positions_are_not_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("games", [[[]], [[]] * 5, [[], ["7g7e"]]])
-def test_games_without_a_move_are_no_data(games: list[list[str]], tmp_path: Path) -> None:
+def test_games_without_moves_have_no_positions(games: list[list[str]], tmp_path: Path) -> None:
     path = tmp_path / "a.hcpe3"
     path.write_bytes(b"".join(map(game, games)))
     with pytest.raises(RecordError, match=r"a\.hcpe3: no game has a move"):
@@ -340,7 +340,7 @@ def test_wrong_files_are_errors(name: str, tmp_path: Path) -> None:
         RecordFile(path)
 
 
-def test_unknown_suffixes_and_missing_files(tmp_path: Path) -> None:
+def test_unknown_suffixes_and_missing_files_are_errors(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"none\.hcpe"):
         read_all([tmp_path / "none.hcpe"])
     (tmp_path / "a.dat").write_bytes(b"x")
@@ -356,12 +356,12 @@ def test_unknown_suffixes_and_missing_files(tmp_path: Path) -> None:
         read_all([tmp_path / "empty"])
     (tmp_path / "empty" / "a.hcpe").write_bytes(hcpe().tobytes())
     (tmp_path / "empty" / "b.hcpe").symlink_to(tmp_path / "unmounted" / "b.hcpe")
-    for read in (read_all, lambda paths: data_files(tuple(paths))):  # half of the data is not all of it
+    for read in (read_all, lambda paths: data_files(tuple(paths))):  # half of the data are noise
         with pytest.raises(FileNotFoundError, match=r"b\.hcpe: broken link"):
             read([tmp_path / "empty"])
 
 
-def test_noise_behind_records_is_read_or_refused(tmp_path: Path) -> None:
+def test_noise_after_records_is_read_or_refused(tmp_path: Path) -> None:
     records = {".hcpe": hcpe().tobytes(), ".hcpe3": game(["7g7f"]), ".psv": psv().tobytes()}
     accepted = set()
 
@@ -393,8 +393,10 @@ def test_noise_behind_records_is_read_or_refused(tmp_path: Path) -> None:
 
 @settings(max_examples=100)
 @given(st.data())
-def test_damaged_games_never_escape(tmp_path_factory, sample_bytes: list[bytes], data: st.DataObject) -> None:
-    """Bytes changed anywhere: every position that still comes out is one the rules accept."""
+def test_damaged_games_give_only_valid_positions(
+    tmp_path_factory, sample_bytes: list[bytes], data: st.DataObject
+) -> None:
+    """After changes of any bytes, every decoded position is accepted by the rules."""
     raw = bytearray(b"".join(sample_bytes[:6]))
     for _ in range(data.draw(st.integers(1, 4))):
         raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
@@ -409,8 +411,8 @@ def test_damaged_games_never_escape(tmp_path_factory, sample_bytes: list[bytes],
         assert set_board(pos, batch.pieces[i], batch.hands[i].reshape(2, 7), 0, 1) == 0
 
 
-def test_light_set_up_refuses_what_set_board_refuses() -> None:
-    """The decoder's own quick set-up against the rules' set_board, on codes of random pieces."""
+def test_the_quick_set_up_refuses_what_set_board_refuses() -> None:
+    """Compare the decoder's quick set-up with `set_board` of the rules, on codes of random pieces."""
     from lite.records.decode import _BOARD_BASE, _set_up_position
     from search.rules.huffman import decode_position
 
@@ -450,10 +452,8 @@ def test_decoding_compiles_once(sample_games: Path, tmp_path: Path) -> None:
     assert len(decode_positions.overloads) <= 1
 
 
-def test_kings_that_entered_are_marked_where_asked_for(
-    tmp_path: Path, sample_games: Path, sample_bytes: list[bytes]
-) -> None:
-    """A black king that walked in, a white one that did not; and every game of the sample, by cshogi."""
+def test_entered_kings_are_marked_on_request(tmp_path: Path, sample_games: Path, sample_bytes: list[bytes]) -> None:
+    """Test a black king that entered, a white one that did not, and by cshogi every game of the sample."""
     header = np.zeros((), game_dtype)
     header["hcp"], header["moves"], header["result"] = code_of("k8/9/9/4K4/9/9/9/9/9 b 2R2B4G4S4N4L18P 1"), 2, 1
     moves = np.array([(move_from_usi("5d5c"), 0, 0), (move_from_usi("9a8a"), 0, 0)], move_dtype)

@@ -1,4 +1,4 @@
-"""Numbers that tell equal positions and games: equal for what is the same to learn from, and for nothing else."""
+"""Hashes of positions and games are equal for equal training data only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def hashed(*games: bytes) -> list[int]:
     return game_hashes(np.frombuffer(b"".join(games), np.uint8).copy(), starts).tolist()
 
 
-def test_positions_are_told_apart_by_board_hands_and_turn_alone(sample_games: Path) -> None:
+def test_hashes_of_positions_depend_only_on_board_hands_and_turn(sample_games: Path) -> None:
     file = RecordFile(sample_games)
     positions = file.read_block(file.blocks[0], Refusals())[:2000]
     hashes = position_hashes(positions)
@@ -37,7 +37,7 @@ def test_positions_are_told_apart_by_board_hands_and_turn_alone(sample_games: Pa
     assert len(set(position_hashes(variants).tolist())) == len(variants)
 
 
-def test_games_are_told_apart_by_their_first_position_and_moves_alone(sample_bytes: list[bytes]) -> None:
+def test_hashes_of_games_depend_only_on_first_position_and_moves(sample_bytes: list[bytes]) -> None:
     start = sample_bytes[0][:32]
     moves, scores = np.array([100, 200, 300], np.uint16), np.array([1, 2, 3], np.int16)
     game = encode_game(start, 1, moves, scores)

@@ -1,4 +1,4 @@
-"""Files that change while they are read give an error or the original bytes, never a crash or a mixture."""
+"""Files that change while they are read give an error or their original bytes, never a crash or a mixture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMATS = ["hcpe", "hcpe3", "psv"]
 
 @pytest.fixture
 def record_file(cshogi_records, sample_bytes: list[bytes], tmp_path: Path) -> Callable[[str], Path]:
-    """Some thousand positions in a file of a format, which has a score in each."""
+    """Return a function that writes a few thousand positions with scores in a format."""
 
     def make(form: str) -> Path:
         hcpe, psv, _ = cshogi_records
@@ -34,7 +34,7 @@ def record_file(cshogi_records, sample_bytes: list[bytes], tmp_path: Path) -> Ca
 
 
 def begun(path: Path) -> tuple[Reader, list[np.ndarray]]:
-    """A reader of pools of a few blocks that has given one batch, and all boards that the file held then."""
+    """Return a reader of small pools that has given one batch, and all boards of the file at that time."""
     options = {"shuffle": False, "pool_positions": 200, "block_positions": 50}
     boards = [batch.pieces for batch in Reader([path], 64, **options)]
     reader = Reader([path], 64, **options)
@@ -47,7 +47,7 @@ def noise(size: int) -> bytes:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_replaced_file_is_read_on_as_it_was(form: str, record_file, tmp_path: Path) -> None:
+def test_reading_a_replaced_file_continues_with_its_old_content(form: str, record_file, tmp_path: Path) -> None:
     path = record_file(form)
     reader, boards = begun(path)
     other = tmp_path / "other"
@@ -57,7 +57,7 @@ def test_a_replaced_file_is_read_on_as_it_was(form: str, record_file, tmp_path: 
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_deleted_file_is_read_on(form: str, record_file) -> None:
+def test_reading_a_deleted_file_continues(form: str, record_file) -> None:
     path = record_file(form)
     reader, boards = begun(path)
     path.unlink()
@@ -75,7 +75,7 @@ def test_a_deleted_file_is_read_on(form: str, record_file) -> None:
     ],
     ids=["truncated", "grown", "overwritten", "emptied"],
 )
-def test_a_file_that_is_written_to_is_an_error(form: str, change, words: str, record_file) -> None:
+def test_a_file_that_is_changed_is_an_error(form: str, change, words: str, record_file) -> None:
     path = record_file(form)
     reader, _ = begun(path)
     path.write_bytes(change(path.read_bytes()))
@@ -84,8 +84,8 @@ def test_a_file_that_is_written_to_is_an_error(form: str, change, words: str, re
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_bytes_that_change_unseen_stay_inside_their_arrays(form: str, record_file, monkeypatch) -> None:
-    """Simulate a file system that does not report changes: the bytes of known games change at random."""
+def test_unnoticed_changes_cause_no_access_outside_arrays(form: str, record_file, monkeypatch) -> None:
+    """Bytes change at random on a simulated file system that does not report changes."""
     path = record_file(form)
     file = RecordFile(path, block_positions=500)
     size = path.stat().st_size
@@ -107,7 +107,7 @@ def test_bytes_that_change_unseen_stay_inside_their_arrays(form: str, record_fil
     assert size == path.stat().st_size
 
 
-def test_games_that_do_not_fit_are_truncated(sample_bytes: list[bytes]) -> None:
+def test_games_that_do_not_fit_into_memory_are_truncated(sample_bytes: list[bytes]) -> None:
     raw = np.frombuffer(b"".join(sample_bytes[:3]), np.uint8).copy()
     short = decode_games(raw[:-1], 3, np.empty(1000, labelled_dtype), "a", Refusals())
     assert [bool(error) for error in short.errors] == [False, False, True]
@@ -118,7 +118,7 @@ def test_games_that_do_not_fit_are_truncated(sample_bytes: list[bytes]) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of open files are another matter there")
-def test_more_files_than_the_usual_limit(record_file, tmp_path: Path) -> None:
+def test_more_files_than_the_usual_limit_can_be_open(record_file, tmp_path: Path) -> None:
     path = record_file("hcpe")
     for number in range(60):
         os.link(path, tmp_path / f"{number:02}.hcpe")
@@ -138,7 +138,7 @@ def test_more_files_than_the_usual_limit(record_file, tmp_path: Path) -> None:
     assert ".hcpe: " in failed
 
 
-def test_a_digest_is_of_every_byte(tmp_path: Path) -> None:
+def test_a_digest_depends_on_every_byte(tmp_path: Path) -> None:
     path = tmp_path / "a.hcpe"
     path.write_bytes(noise(3_000_000))
     before = HeldFile(path).digest
@@ -150,7 +150,7 @@ def test_a_digest_is_of_every_byte(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_no_index_leaves_its_array(tmp_path: Path) -> None:
+def test_all_indices_are_within_their_arrays(tmp_path: Path) -> None:
     """Run all tests of records with Numba's bounds checks in all compiled code."""
     checked = os.environ | {"NUMBA_BOUNDSCHECK": "1", "LITESHOGI_CACHE": str(tmp_path)}
     command = [sys.executable, "-m", "pytest", "-q", str(Path(__file__).parent)]

@@ -1,4 +1,4 @@
-"""GenSfen's .pack games are read as the same games in hcpe3, from every first position and with every ending."""
+"""GenSfen's .pack games are read like the same games in hcpe3, with all first positions and endings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LATER = "lnsgkgsnl/1r5b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3"
 
 
 def pack(moves: list[str], scores: list[int], end: int, reason: int, start: str | None = None) -> bytes:
-    """A game by GenSfen's description and cshogi's codes; `end` is the winner twice."""
+    """Return a game by GenSfen's description and cshogi's codes; `end` is the code of the winner, twice."""
     board = cshogi.Board(start or START_SFEN)
     raw = b"\1"
     if start is not None:
@@ -68,7 +68,7 @@ def test_games_are_read_with_scores_results_and_plies(tmp_path: Path) -> None:
         (BLACK, 99, 1, 0),
     ],
 )
-def test_every_reason_of_an_end(tmp_path: Path, end: int, reason: int, result: float, kind: int) -> None:
+def test_every_reason_of_an_ending_is_read(tmp_path: Path, end: int, reason: int, result: float, kind: int) -> None:
     (tmp_path / "a.pack").write_bytes(pack(["7g7f"], [1], end, reason))
     batch = read_all([tmp_path / "a.pack"])
     assert (batch.result.tolist(), batch.kind_of_result.tolist()) == ([result], [kind])
@@ -94,7 +94,7 @@ def test_illegal_moves_and_bad_positions_are_refused(tmp_path: Path) -> None:
     assert [name.split(": ")[0].rsplit(" ", 2)[1:] for name in reader.refusals.named] == [["game", "6"], ["game", "7"]]
 
 
-def test_what_follows_an_unknown_first_position_is_lost(tmp_path: Path) -> None:
+def test_games_after_an_unknown_first_position_are_lost(tmp_path: Path) -> None:
     good = pack(["7g7f"], [1], BLACK, 0)
     path = tmp_path / "a.pack"
     path.write_bytes(good * 9 + b"\2" + good[1:] + good)

@@ -1,4 +1,4 @@
-"""The reader gives every record once per epoch, the same order for the same seed, and resumes to the exact batch."""
+"""The reader gives every record once per epoch, in an order by the seed, and resumes at the exact batch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lite.typed import typed
 
 @pytest.fixture
 def files(cshogi_records, sample_bytes: list[bytes], tmp_path: Path) -> list[Path]:
-    """A mixture of the three formats whose positions are told apart by their scores."""
+    """Files of the three formats whose positions have different scores."""
     hcpe, psv, _ = cshogi_records
     hcpe, psv = hcpe[:700].copy(), psv[:500].copy()
     hcpe["eval"] = np.arange(700)
@@ -40,7 +40,7 @@ def files(cshogi_records, sample_bytes: list[bytes], tmp_path: Path) -> list[Pat
 
 
 def small(files: list[Path], batch_size: int = 64, **options) -> Reader:
-    """A reader of many small pools."""
+    """Return a reader of many small pools."""
     return Reader(files, batch_size, pool_positions=300, block_positions=50, **options)
 
 
@@ -61,12 +61,12 @@ def test_every_record_once_an_epoch(files: list[Path]) -> None:
     assert first != second
     assert reader.epoch == 2
     assert not reader.refusals.refused
-    # Mixed across files: each half of the epoch holds some of each.
+    # Files are mixed: each half of the epoch has positions of every file.
     for part in np.array_split(np.array(first), 2):
         assert len(np.unique(part // 1000)) == 3
 
 
-def test_batches_are_full_but_the_last(files: list[Path]) -> None:
+def test_all_batches_but_the_last_are_full(files: list[Path]) -> None:
     sizes = [len(batch) for batch in small(files, 100)]
     assert set(sizes[:-1]) == {100}
     assert 0 < sizes[-1] <= 100
@@ -88,12 +88,12 @@ def test_iterations_may_overlap(files: list[Path]) -> None:
     assert [*start.score.tolist(), *scores(first)] == expected
 
 
-def test_seed_decides(files: list[Path]) -> None:
+def test_the_seed_determines_the_order(files: list[Path]) -> None:
     assert scores(small(files, seed=3)) == scores(small(files, seed=3))
     assert scores(small(files, seed=3)) != scores(small(files, seed=4))
 
 
-def test_each_pool_and_each_epoch_has_an_order_of_its_own(files: list[Path]) -> None:
+def test_each_pool_and_each_epoch_has_its_own_order(files: list[Path]) -> None:
     blocks = {"seed": 3, "block_positions": 50}
     halves = Reader(files[:1], 50, pool_positions=350, **blocks)
     first, second = np.reshape(scores(halves), (2, 350)).argsort().argsort()
@@ -119,8 +119,8 @@ def test_threads_decode_the_same_positions(files: list[Path], options) -> None:
     assert many.decode_seconds > 0
 
 
-def test_neighbours_of_a_file_are_far_apart(cshogi_records, tmp_path: Path) -> None:
-    """Of a pool of many blocks, as of one: a third of the pool on average, as in any random order."""
+def test_neighbours_in_a_file_are_far_apart(cshogi_records, tmp_path: Path) -> None:
+    """With one or many blocks the distance is a third of the pool on average, as in any random order."""
     hcpe = np.tile(cshogi_records[0], 6)[:12_000]
     hcpe["eval"] = np.arange(12_000)
     for shard, part in enumerate(np.array_split(hcpe, 10)):
@@ -135,7 +135,7 @@ def test_neighbours_of_a_file_are_far_apart(cshogi_records, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("pool_positions", [300, 1 << 20])
 @pytest.mark.parametrize("stop", [1, 7, 20, 29, 33, 50])
-def test_resume_is_exact(files: list[Path], stop: int, pool_positions: int) -> None:
+def test_a_resumed_reader_gives_the_same_batches(files: list[Path], stop: int, pool_positions: int) -> None:
     options = {"seed": 5, "pool_positions": pool_positions, "block_positions": 50}
     reader = Reader(files, 64, **options)
 
@@ -179,7 +179,7 @@ def test_resume_refuses_other_data(files: list[Path]) -> None:
         ("pool_positions", 301),
     ],
 )
-def test_resume_asks_for_the_same_content_of_batches(files: list[Path], option: str, value: int) -> None:
+def test_resuming_requires_the_same_content_of_batches(files: list[Path], option: str, value: int) -> None:
     options = {"batch_size": 64, "pool_positions": 300}
     state = Reader(files, **options).place
     other = Reader(files, **(options | {option: value}))
@@ -187,15 +187,15 @@ def test_resume_asks_for_the_same_content_of_batches(files: list[Path], option: 
         other.resume_at(state)
 
 
-def test_an_older_state_lacks_options_that_had_no_other_value(files: list[Path]) -> None:
+def test_older_states_without_some_options_are_resumed(files: list[Path]) -> None:
     reader = Reader(files, 64)
     kept = json.loads(json.dumps(asdict(reader.place)))
     kept["of"] = {name: kept["of"][name] for name in ("files", "batch_size", "shuffle", "seed")}
     reader.resume_at(typed(ReaderPlace, kept, "the place"))
 
 
-def test_resume_asks_for_the_same_blocks(files: list[Path]) -> None:
-    """Blocks of two sizes, as many of either, are other positions."""
+def test_resuming_requires_the_same_blocks(files: list[Path]) -> None:
+    """The same number of blocks of another size holds other positions."""
     state = Reader(files, 64, block_positions=500).place
     other = Reader(files, 64, block_positions=520)
     assert len(other._blocks) == len(Reader(files, 64, block_positions=500)._blocks)
@@ -203,8 +203,8 @@ def test_resume_asks_for_the_same_blocks(files: list[Path]) -> None:
         other.resume_at(state)
 
 
-def test_resume_asks_for_the_same_bytes(files: list[Path]) -> None:
-    """The name, the size and the records are the same; only one label in the middle is not."""
+def test_resuming_requires_the_same_bytes(files: list[Path]) -> None:
+    """Name, size and boards are the same; only one label in the middle differs."""
     state = small(files).place
     raw = bytearray(files[0].read_bytes())
     raw[38 * 350 + 36] ^= 3
@@ -224,9 +224,9 @@ def test_resume_asks_for_the_same_bytes(files: list[Path]) -> None:
         {"skip_in_check": True, "min_ply": 10, "max_score": 2100},
     ],
 )
-def test_positions_left_out(files: list[Path], options: dict[str, Any]) -> None:
+def test_filtered_positions_are_left_out(files: list[Path], options: dict[str, Any]) -> None:
     records = np.fromfile(files[0], hcpe_dtype)
-    records["score"][5] = -32768  # of two bytes it has no absolute value
+    records["score"][5] = -32768  # its absolute value does not fit into two bytes
     records.tofile(files[0])
     everything = read_all(files)
     good = ~everything.in_check | (not options.get("skip_in_check"))
@@ -253,8 +253,8 @@ def test_bad_records_are_reported_and_skipped(files: list[Path]) -> None:
     assert "\n" not in str(reader.refusals)
 
 
-def test_a_file_that_turns_bad_later_is_an_error(files: list[Path], tmp_path: Path) -> None:
-    """The sampled records, a few in every 929, are good; most of the others are not."""
+def test_a_file_with_many_invalid_records_is_an_error(files: list[Path], tmp_path: Path) -> None:
+    """The sampled records, a few in every 929, are valid; most of the others are not."""
     raw = bytearray(files[0].read_bytes() * 20)
     records = len(raw) // 38
     for record in range(0, records):
@@ -268,7 +268,7 @@ def test_a_file_that_turns_bad_later_is_an_error(files: list[Path], tmp_path: Pa
 
 
 @pytest.mark.parametrize("unscored", [slice(0, 400), slice(400, 800), slice(399, 400)])
-def test_where_some_are_marked_a_zero_is_a_score(files: list[Path], tmp_path: Path, unscored: slice) -> None:
+def test_a_zero_is_a_score_if_missing_scores_are_marked(files: list[Path], tmp_path: Path, unscored: slice) -> None:
     records = np.tile(np.fromfile(files[0], hcpe_dtype), 2)[:800]
     records["score"] = 0
     records["padding"][unscored] = NO_SCORE
@@ -280,14 +280,14 @@ def test_where_some_are_marked_a_zero_is_a_score(files: list[Path], tmp_path: Pa
     assert (~positions["scored"]).mean() == share
 
 
-def test_the_share_without_a_score_is_of_all_positions(files: list[Path], tmp_path: Path) -> None:
+def test_the_share_without_a_score_refers_to_all_positions(files: list[Path], tmp_path: Path) -> None:
     records = np.fromfile(files[0], hcpe_dtype)
     records["score"], records["padding"] = 0, NO_SCORE
     records[:100].tofile(tmp_path / "few.hcpe")
     assert Reader([files[0], tmp_path / "few.hcpe"], 64).unscored == pytest.approx(100 / 800)
 
 
-def test_scores_that_come_late_in_a_file_make_its_zeros_scores(files: list[Path], tmp_path: Path) -> None:
+def test_zeros_are_scores_if_other_scores_follow_late_in_a_file(files: list[Path], tmp_path: Path) -> None:
     records = np.tile(np.fromfile(files[0], hcpe_dtype), 9)
     records["score"] = np.where(np.arange(len(records)) < len(records) // 2, 0, 5)
     records.tofile(tmp_path / "late.hcpe")
@@ -317,7 +317,7 @@ def test_a_file_that_shrinks_is_an_error(files: list[Path]) -> None:
         scores(reader)
 
 
-def test_directories_and_nonsense(files: list[Path]) -> None:
+def test_directories_are_read_and_other_files_are_errors(files: list[Path]) -> None:
     assert Reader([files[0].parent], 64).positions == small(files).positions
     with pytest.raises(ValueError, match="at least 1"):
         Reader(files, 0)

@@ -1,4 +1,4 @@
-"""Visits of hcpe3: written for others to read, read as they were written, and only where they make sense."""
+"""Visits in hcpe3: they are readable by other programs, are read back unchanged, and are checked."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MOVE_INFO = np.dtype([("selectedMove16", "<u2"), ("eval", "<i2"), ("candidateNum
 MOVE_VISITS = np.dtype([("move16", "<u2"), ("visitNum", "<u2")])
 
 Searched = tuple[int, list[tuple[int, int]]]
-"""The move that was played, and (move, visits) of the candidates."""
+"""The move played, and (move, visits) of the candidates."""
 
 
 def played_by_cshogi(seed: int, plies: int, silent: float = 0.0) -> list[Searched]:
-    """Random legal moves from the start with random visits; a share of the positions has none."""
+    """Return random legal moves from the start position with random visits; some positions have none."""
     random, board, game = np.random.default_rng(seed), cshogi.Board(), []
     while len(game) < plies and (legal := [cshogi.move16(move) for move in board.legal_moves]):
         tried = random.permutation(legal)[: int(random.integers(1, len(legal) + 1))].tolist()
@@ -45,7 +45,7 @@ def written(game: list[Searched], first_score: int = 1) -> bytes:
 
 
 def read_by_cshogi(raw: bytes) -> list[Searched]:
-    """A game by cshogi's board and dlshogi's layout, every move checked for being legal."""
+    """Read a game by cshogi's board and dlshogi's layout; check that every move is legal."""
     header = np.frombuffer(raw, HEADER, 1)[0]
     board = cshogi.Board()
     board.set_hcp(header["hcp"].copy())
@@ -80,29 +80,29 @@ def test_written_visits_are_read_back(
     path = tmp_path_factory.mktemp("visits") / "a.hcpe3"
     path.write_bytes(raw)
     batch = read_all([path], read_visits=True)
-    # Positions without candidates are not to be learnt from, unless there are none in the whole game.
-    told = [one for one in game if one[1]] or game
-    assert batch.move.tolist() == [move for move, _ in told]
+    # Positions without candidates are not trained on, unless the whole game has no candidates.
+    trained = [one for one in game if one[1]] or game
+    assert batch.move.tolist() == [move for move, _ in trained]
     assert batch.visits is not None
-    assert by_position(batch.visits, len(batch)) == [candidates for _, candidates in told]
+    assert by_position(batch.visits, len(batch)) == [candidates for _, candidates in trained]
 
 
 @settings(max_examples=50)
-@given(told=st.lists(st.sampled_from([None, 0, 0, 1, -300]), min_size=1, max_size=4))
-def test_moves_with_a_score_are_known_by_it_even_if_it_is_0(
-    told: list[int | None], tmp_path_factory: pytest.TempPathFactory
+@given(scores=st.lists(st.sampled_from([None, 0, 0, 1, -300]), min_size=1, max_size=4))
+def test_a_score_of_0_is_distinguished_from_a_missing_score(
+    scores: list[int | None], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Beside moves without one, or where no score of the game is another, it is written as 1."""
+    """It is written as 1 if some moves have no score or if all scores of the game are 0."""
     code = np.zeros(32, np.uint8)
     cshogi.Board().to_hcp(code)
-    moves = np.array([move for move, _ in played_by_cshogi(2, len(told))], np.uint16)
-    scored = np.array([score is not None for score in told])
+    moves = np.array([move for move, _ in played_by_cshogi(2, len(scores))], np.uint16)
+    scored = np.array([score is not None for score in scores])
     path = tmp_path_factory.mktemp("scores") / "a.hcpe3"
-    path.write_bytes(encode_game(code, 1, moves, np.array([score or 0 for score in told], np.int16), scored=scored))
+    path.write_bytes(encode_game(code, 1, moves, np.array([score or 0 for score in scores], np.int16), scored=scored))
     batch = read_all([path])
     assert batch.scored.tolist() == scored.tolist()
-    plain = scored.all() and any(told)
-    assert batch.score.tolist() == [0 if score is None else score or int(not plain) for score in told]
+    plain = scored.all() and any(scores)
+    assert batch.score.tolist() == [0 if score is None else score or int(not plain) for score in scores]
 
 
 def test_batches_of_shuffled_pools_keep_visits_and_positions_together(
@@ -133,7 +133,7 @@ def test_batches_of_shuffled_pools_keep_visits_and_positions_together(
 
 
 @pytest.mark.parametrize("count", [1, 10, 13, 20, 50, None])
-def test_the_first_positions_have_their_visits(tmp_path: Path, count: int | None) -> None:
+def test_the_first_positions_have_visits(tmp_path: Path, count: int | None) -> None:
     (tmp_path / "a.hcpe3").write_bytes(written(played_by_cshogi(1, 40, 0.3)))
     whole = read_all([tmp_path / "a.hcpe3"], read_visits=True)
     batches = list(first_positions(Reader([tmp_path / "a.hcpe3"], 10, shuffle=False, read_visits=True), count))
@@ -144,7 +144,7 @@ def test_the_first_positions_have_their_visits(tmp_path: Path, count: int | None
     np.testing.assert_array_equal(np.concatenate([batch.pieces for batch in batches]), whole.pieces[:count])
 
 
-def test_nobody_pays_for_visits_unasked(tmp_path: Path) -> None:
+def test_visits_are_read_only_on_request(tmp_path: Path) -> None:
     (tmp_path / "a.hcpe3").write_bytes(written(played_by_cshogi(1, 20)))
     assert read_all([tmp_path / "a.hcpe3"]).visits is None
     assert all(batch.visits is None for batch in Reader([tmp_path / "a.hcpe3"], 8))

@@ -1,4 +1,4 @@
-"""Runs on records of random games that take a second."""
+"""Fixtures: training runs of about a second on records of random games."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def value_run(options: ValueTraining) -> Run:
 
 
 def random_games(path: Path, games: int, seed: int) -> Path:
-    """Records (hcpe) of random games, scored and won by material."""
+    """Write records (hcpe) of random games, with scores and results by material."""
     rng = np.random.default_rng(seed)
     records = []
     for _ in range(games):
@@ -57,7 +57,7 @@ def held_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def options() -> Callable[..., ValueTraining]:
-    """options(records, output, **changes): three epochs of eleven steps."""
+    """options(records, output, **changes): the options of a run of three epochs of eleven steps."""
 
     def make(records: Path, output: Path, **changes) -> ValueTraining:
         base = ValueTraining(

@@ -1,4 +1,4 @@
-"""Files of a run: equal networks give equal bytes; what is damaged or forged is refused at once in a line naming it."""
+"""Files of a run: equal networks give equal bytes; damaged and forged files are refused at once in one line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from search.evaluation.network_file import load_network
 
 CONFIGS = (LiteConfig(), UntiedConfig(perspectives=2), DenseConfig(), HalfKpConfig(width=32))
 OLD = Path(__file__).parents[2] / "data" / "networks"
-"""Files whose descriptions hold the fields of every kind of network, and what their networks said when written."""
+"""Files with the fields of every kind of network, and the outputs of their networks at the time of writing."""
 SAID = {
     "lite": [-0.830448, -0.57157, -0.815271],
     "blog": [-0.938882, -0.911629, -0.867916],
@@ -83,7 +83,9 @@ def test_equal_networks_give_equal_files(config: NetworkConfig, tmp_path: Path) 
         ({"more": 1}, "'more' is not one of its fields"),
     ],
 )
-def test_a_description_that_does_not_fit_costs_nothing(changes: dict[str, Any], words: str, tmp_path: Path) -> None:
+def test_an_invalid_description_is_refused_before_building_a_network(
+    changes: dict[str, Any], words: str, tmp_path: Path
+) -> None:
     model, path = LiteConfig().build(), tmp_path / "forged.safetensors"
     write_tensors(path, NETWORK, model.state_dict(), {"network": model.config | changes, "training": {}})
     with pytest.raises(ValueError, match=words) as refused:
@@ -103,20 +105,20 @@ def test_a_description_that_does_not_fit_costs_nothing(changes: dict[str, Any], 
         ({"network": LiteConfig().as_json(), "training": {"cp_per_logit": "x"}}, "cp_per_logit 'x'"),
     ],
 )
-def test_a_description_without_its_parts_is_refused(data: Any, words: str, tmp_path: Path) -> None:
+def test_an_incomplete_description_is_refused(data: Any, words: str, tmp_path: Path) -> None:
     write_tensors(tmp_path / "net", NETWORK, LiteConfig().build().state_dict(), data)
     with pytest.raises(ValueError, match=words):
         load_model(tmp_path / "net")
 
 
 @pytest.mark.parametrize("scale", [True, 0, -1.0, float("inf"), float("nan"), None, [600.0]])
-def test_a_scale_that_is_none_is_refused(scale: Any, tmp_path: Path, model: LiteValueNetwork) -> None:
+def test_an_invalid_scale_is_refused(scale: Any, tmp_path: Path, model: LiteValueNetwork) -> None:
     save_model(tmp_path / "net", model, {"cp_per_logit": scale})
     with pytest.raises(ValueError, match=r"net: .*cp_per_logit .* is not a positive number"):
         load_model(tmp_path / "net")
 
 
-def test_what_is_read_stays_whatever_becomes_of_the_file(tmp_path: Path, model: LiteValueNetwork) -> None:
+def test_read_tensors_do_not_depend_on_the_file(tmp_path: Path, model: LiteValueNetwork) -> None:
     path = tmp_path / "net.safetensors"
     save_model(path, model, {})
     tensors, _ = read_tensors(path, NETWORK)
@@ -125,7 +127,7 @@ def test_what_is_read_stays_whatever_becomes_of_the_file(tmp_path: Path, model: 
     assert all(torch.equal(tensor, model.state_dict()[name]) for name, tensor in tensors.items())
 
 
-def test_a_description_without_bottom_is_refused(tmp_path: Path) -> None:
+def test_a_deeply_nested_description_is_refused(tmp_path: Path) -> None:
     header = {"format": NETWORK, "version": "2", "data": "[" * 100_000}
     save_file({"x": torch.zeros(1)}, tmp_path / "net", header)
     with pytest.raises(ValueError, match="nested too deeply"):
@@ -148,7 +150,7 @@ def model() -> LiteValueNetwork:
     return LiteValueNetwork((4, 2, 8), layout="blog", perspectives=2)
 
 
-def test_network_files_are_whole_or_refused(tmp_path: Path, model: LiteValueNetwork) -> None:
+def test_truncated_network_files_are_refused(tmp_path: Path, model: LiteValueNetwork) -> None:
     path = tmp_path / "net.safetensors"
     save_model(path, model, {"cp_per_logit": 700})
     again, trained = load_model(path)
@@ -169,7 +171,7 @@ def test_network_files_are_whole_or_refused(tmp_path: Path, model: LiteValueNetw
         load_model(path)
 
 
-def test_a_flipped_bit_anywhere_is_seen(tmp_path: Path) -> None:
+def test_any_flipped_bit_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
     save_state(path, {"average": {"l3.weight": torch.rand(7, 9)}, "random": {"torch": torch.get_rng_state()}}, {"a": 1})
     whole = path.read_bytes()
@@ -194,7 +196,7 @@ def test_numbers_that_are_not_finite_are_refused(tmp_path: Path, model: LiteValu
         load_model(tmp_path / "net.safetensors")
 
 
-def test_networks_of_before_the_checksum_are_read_and_states_are_not(tmp_path: Path, model: LiteValueNetwork) -> None:
+def test_older_files_without_a_checksum_are_read_only_as_networks(tmp_path: Path, model: LiteValueNetwork) -> None:
     for kind in (NETWORK, STATE):
         path = tmp_path / "old.safetensors"
         write_tensors(path, kind, model.state_dict(), {"network": model.config, "training": {}})
@@ -210,7 +212,7 @@ def test_networks_of_before_the_checksum_are_read_and_states_are_not(tmp_path: P
 
 
 @pytest.mark.parametrize("read", [load_model, load_network, kind_of])
-def test_what_a_header_quotes_stays_in_one_line(tmp_path: Path, model: LiteValueNetwork, read: Any) -> None:
+def test_quotations_of_a_header_stay_in_one_line(tmp_path: Path, model: LiteValueNetwork, read: Any) -> None:
     path = tmp_path / "net.safetensors"
     write_tensors(path, NETWORK, model.state_dict(), {"network": model.config, "training": {}})
     header = header_of(path.read_bytes())
@@ -230,8 +232,10 @@ JSON = st.recursive(
 
 @settings(max_examples=200)
 @given(st.data())
-def test_any_value_in_a_description(tmp_path: Path, model: LiteValueNetwork, data: st.DataObject) -> None:
-    """A value or a key anywhere, in the description or the header, replaced by any other: read or refused in a line."""
+def test_any_value_in_a_description_is_read_or_refused(
+    tmp_path: Path, model: LiteValueNetwork, data: st.DataObject
+) -> None:
+    """Replace any value or key of the description or the header; the file is read or refused in one line."""
     path = tmp_path / "net.safetensors"
     described: Any = {"network": model.config, "training": {"cp_per_logit": 600.0, "valid": {}}}
     here: Any = described
@@ -259,7 +263,7 @@ def test_any_value_in_a_description(tmp_path: Path, model: LiteValueNetwork, dat
     assert "\n" not in message
 
 
-def test_kinds_are_not_mistaken(tmp_path: Path) -> None:
+def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
     write_tensors(tmp_path / "a.safetensors", STATE, {"a": torch.zeros(2)}, {})
     with pytest.raises(ValueError, match=r"this is a liteshogi training state, not a liteshogi network"):
         read_tensors(tmp_path / "a.safetensors", NETWORK)

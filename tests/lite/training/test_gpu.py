@@ -1,4 +1,4 @@
-"""A GPU takes the steps that a CPU takes, and leaves files that need none. Everything here needs one."""
+"""Training on a GPU gives the steps of a CPU and files that need no GPU. All tests require a GPU."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ WAYS = {
     "gpu": ((), ("cuda",)),
     "two processes": (TORCHRUN, ("cuda",)),
 }
-"""How to start a process, and with which device; two processes share a GPU where there is but one."""
+"""How to start the processes, and their device; two processes share a single GPU."""
 
 
 @pytest.fixture(scope="module")
 def figures(records: Path, held_out: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Where each way has written its losses."""
+    """The folders of losses by the way of training."""
     folders, processes = {}, {}
     for way, (launcher, device) in WAYS.items():
         folders[way] = tmp_path_factory.mktemp("figures")
@@ -47,9 +47,9 @@ def figures(records: Path, held_out: Path, tmp_path_factory: pytest.TempPathFact
 
 @pytest.mark.parametrize("way", list(WAYS)[1:])
 @pytest.mark.parametrize("name", RUNS)
-def test_steps_are_those_of_the_cpu(figures: dict[str, Path], way: str, name: str) -> None:
+def test_steps_equal_those_of_the_cpu(figures: dict[str, Path], way: str, name: str) -> None:
     expected, found = (json.loads((figures[one] / f"{name}.json").read_text()) for one in ("cpu", way))
-    assert found["losses"] != expected["losses"]  # by other operations indeed
+    assert found["losses"] != expected["losses"]  # by other operations
     np.testing.assert_allclose(found["losses"], expected["losses"], rtol=0, atol=1e-9)
     for weight, values in expected["weights"].items():
         np.testing.assert_allclose(found["weights"][weight], values, rtol=0, atol=1e-6, err_msg=weight)
@@ -57,7 +57,7 @@ def test_steps_are_those_of_the_cpu(figures: dict[str, Path], way: str, name: st
     assert tested[1] == pytest.approx(tested[0], abs=1e-9)
 
 
-def test_a_cut_and_resumed_run_ends_with_the_same_bits(figures: dict[str, Path]) -> None:
+def test_an_interrupted_and_resumed_run_ends_with_the_same_bits(figures: dict[str, Path]) -> None:
     whole, cut = (load_state(figures["gpu"] / name / "state.safetensors")[0] for name in ("lite", "resumed"))
     for group, members in whole.items():
         assert all(torch.equal(tensor, cut[group][name]) for name, tensor in members.items())
@@ -75,11 +75,11 @@ def test_a_run_moves_between_gpu_and_cpu(options, records: Path, held_out: Path,
     fold_file(tmp_path / "moved", tmp_path / "net.safetensors", (held_out,))
 
 
-def test_a_full_gpu_is_told_in_a_line(options, records: Path, tmp_path: Path) -> None:
+def test_a_full_gpu_is_reported_in_one_line(options, records: Path, tmp_path: Path) -> None:
     torch.cuda.empty_cache()
     torch.cuda.set_per_process_memory_fraction(0.0005)
     try:
-        for network in (HalfKpConfig(), KpConfig(1024, (8, 4))):  # its weights, or a step, are more than that
+        for network in (HalfKpConfig(), KpConfig(1024, (8, 4))):  # its weights or a step exceed this memory
             chosen = options(records, tmp_path / network.name, network=network, device="cuda", batch_size=1000)
             with pytest.raises(MemoryError, match=r"^the GPU is full \(Tried to .*\): choose a batch size below 1000"):
                 train_value(chosen)
@@ -87,7 +87,7 @@ def test_a_full_gpu_is_told_in_a_line(options, records: Path, tmp_path: Path) ->
         torch.cuda.set_per_process_memory_fraction(1.0)
 
 
-def test_ctrl_c_saves_and_the_command_goes_on(records: Path, held_out: Path, tmp_path: Path) -> None:
+def test_ctrl_c_saves_and_the_command_resumes(records: Path, held_out: Path, tmp_path: Path) -> None:
     words = ("train", "dense", records, "--valid", held_out, "-o", tmp_path / "run", "--batch-size", 128)
     more = ("--epochs", 100000, "--save-minutes", 1e-4, "--device", "cuda")
     command = [sys.executable, "-m", "liteshogi", *map(str, (*words, *more))]

@@ -1,4 +1,4 @@
-"""Held-out positions that are learnt from are found, whatever the formats of the files."""
+"""Held-out positions that are also in the training data are found in all formats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lite.training.train import train_value
 from search.rules.shogi import EMPTY
 
 
-def test_a_hash_is_that_of_pieces_and_hands():
+def test_hashes_depend_on_pieces_and_hands():
     batch = synthetic_batch(400)
     hashes = position_hashes(batch)
     late = (batch.pieces != EMPTY).sum(1) <= MOST_PIECES
@@ -31,7 +31,7 @@ def test_a_hash_is_that_of_pieces_and_hands():
 
 @pytest.mark.parametrize("part", [1, 2])
 def test_the_share_of_known_positions_is_estimated(part):
-    """From a part of the data."""
+    """The estimate uses a part of the data."""
     data, others = synthetic_batch(4000, 1), synthetic_batch(1000, 2)
     held_out = [dataclasses.replace(data, **{n: getattr(data, n)[1000:2000] for n in ("pieces", "hands")}), others]
     check = LeakageCheck(held_out, 4000)
@@ -54,12 +54,12 @@ def test_games_in_another_format_are_found(options, sample_games, tmp_path, capf
     assert "beyond the opening" not in capfd.readouterr().err
 
 
-def test_other_games_are_not_complained_about(options, records, held_out, tmp_path, capfd):
+def test_other_games_cause_no_warning(options, records, held_out, tmp_path, capfd):
     train_value(options(records, tmp_path / "run", valid=(held_out,), epochs=1))
     assert "beyond the opening" not in capfd.readouterr().err
 
 
-def test_different_games_of_one_source_are_not_complained_about(sample_bytes, tmp_path):
+def test_different_games_of_one_source_cause_no_warning(sample_bytes, tmp_path):
     first, second = tmp_path / "a.hcpe3", tmp_path / "b.hcpe3"
     half = len(sample_bytes) // 2
     first.write_bytes(b"".join(sample_bytes[:half]))

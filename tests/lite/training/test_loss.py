@@ -34,7 +34,7 @@ def test_gradients_of_the_losses_are_their_finite_differences(exponent):
     logits = torch.from_numpy(rng.normal(0, 2, 40)).requires_grad_()
     target = torch.from_numpy(np.concatenate((rng.random(36), [0, 1, 0.5, 1])))
     assert torch.autograd.gradcheck(lambda given: value_loss(given, target, exponent).mean(), (logits,))
-    # By hand, for whoever writes a step without autograd.
+    # The formulas are a reference for steps without autograd.
     value_loss(logits, target, exponent).mean().backward()
     with torch.no_grad():
         rate = torch.sigmoid(logits)
@@ -54,20 +54,20 @@ def test_losses_by_their_formulas(logit, target, exponent):
     assert value_loss(*given).item() == pytest.approx(entropy, rel=1e-9, abs=1e-12)
 
 
-def test_no_gradient_where_there_is_no_error():
+def test_the_gradient_is_zero_without_an_error():
     logits = torch.zeros(3, requires_grad=True)
     value_loss(logits, torch.full((3,), 0.5), 2.5).sum().backward()
     assert logits.grad is not None
     assert logits.grad.tolist() == [0, 0, 0]
 
 
-def test_the_weight_of_scores_goes_on_a_line():
+def test_the_weight_of_scores_changes_linearly():
     assert [lambda_at(1.0, 0.6, step, 5) for step in range(5)] == pytest.approx([1, 0.9, 0.8, 0.7, 0.6])
     assert [lambda_at(0.3, None, step, 5) for step in range(5)] == [0.3] * 5
     assert lambda_at(0.3, 0.9, 0, 1) == 0.3
 
 
-def test_a_run_learns_what_the_line_says_and_is_judged_by_its_end(options, records, held_out, tmp_path):
+def test_a_run_trains_by_the_current_weight_and_tests_by_the_last(options, records, held_out, tmp_path):
     run = value_run(options(records, tmp_path / "run", valid=(held_out,), lambda_=1.0, lambda_end=0.5))
     batch = next(iter(run.batches()))
     parts, targets = (batch.result, batch.score, batch.scored), run.learner.targets
@@ -75,7 +75,7 @@ def test_a_run_learns_what_the_line_says_and_is_judged_by_its_end(options, recor
     np.testing.assert_array_equal(targets.at(batch, 0), first)
     np.testing.assert_allclose(targets.at(batch, 16), (first + last) / 2, rtol=1e-6)
     np.testing.assert_array_equal(targets.at(batch, 32), last)
-    batch.kind_of_result[::2] |= NO_GAME  # where no game stands behind it, the score alone is learnt
+    batch.kind_of_result[::2] |= NO_GAME  # without a game the target is the score alone
     np.testing.assert_array_equal(targets.at(batch, 32)[::2], first[::2])
     np.testing.assert_array_equal(targets.at(batch, 32)[1::2], last[1::2])
     judged = [run.held_out.test(run.learner.average.model, targets, 1, step).loss for step in (0, 16)]
@@ -83,9 +83,7 @@ def test_a_run_learns_what_the_line_says_and_is_judged_by_its_end(options, recor
 
 
 @pytest.mark.parametrize("exponent", [2.0, 2.5])
-def test_a_power_of_the_error_trains_and_is_what_the_best_epoch_is_chosen_by(
-    options, records, held_out, tmp_path, exponent
-):
+def test_a_power_of_the_error_is_trained_and_selects_the_best_epoch(options, records, held_out, tmp_path, exponent):
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=15, lambda_=0.5, error_exponent=exponent)
     train_value(run)
     lines = read_log(run.output)
@@ -93,7 +91,7 @@ def test_a_power_of_the_error_trains_and_is_what_the_best_epoch_is_chosen_by(
     assert losses[-1] < losses[0] * 0.9
     trained = load_model(run.output)[1].provenance
     assert trained["valid"]["accuracy"] > 0.6
-    assert 0 < trained["valid"]["loss"] < 0.25  # a power of a rate, not the cross-entropy
+    assert 0 < trained["valid"]["loss"] < 0.25  # a power of the difference of win rates, not the cross-entropy
     if exponent == 2:
         whole = dataclasses.replace(run, output=tmp_path / "other", error_exponent=None)
         train_value(whole)
@@ -110,13 +108,13 @@ def test_a_power_of_the_error_trains_and_is_what_the_best_epoch_is_chosen_by(
         ({"cp_per_logit": float("inf")}, "`cp_per_logit` inf: "),
     ],
 )
-def test_senseless_recipes_are_refused(options, records, tmp_path, change, words):
+def test_invalid_losses_are_refused(options, records, tmp_path, change, words):
     with pytest.raises(OptionError, match=words):
         train_value(options(records, tmp_path / "run", **change))
 
 
-def test_the_networks_scale_is_its_own(options, records, tmp_path):
-    """Scores of 1200 to a logit, a network that speaks in 600 to one: the same win rates, half the centipawns."""
+def test_the_scale_of_the_network_may_differ_from_that_of_the_data(options, records, tmp_path):
+    """Data of 1200 cp per logit and a network of 600 cp per logit give the same win rates and half the centipawns."""
     scores = options(records, tmp_path / "scores", cp_per_logit=1200.0)
     own = options(records, tmp_path / "own", cp_per_logit=1200.0, net_cp_per_logit=600.0)
     for run in (scores, own):
@@ -127,7 +125,7 @@ def test_the_networks_scale_is_its_own(options, records, tmp_path):
     np.testing.assert_array_equal(first.rows, second.rows)
     assert first.logit_per_output == second.logit_per_output
     assert (first.cp_per_logit, second.cp_per_logit) == (1200, 600)
-    # A resumed run still reads the scores on their scale.
+    # A resumed run still uses the scale of the data.
     assert load_state(own.output / "state.safetensors")[1]["cp_per_logit"] == 1200
     for run in (scores, own):
         assert load_model(run.output)[1].provenance["score_cp_per_logit"] == 1200
@@ -146,13 +144,13 @@ def test_a_run_starts_from_another_network(options, records, tmp_path):
         assert run.learner.model.training
     second = options(records, tmp_path / "second", init_from=path, max_steps=4)
     train_value(second)
-    path.unlink()  # a resumed run has what it needs
+    path.unlink()  # a resumed run does not need the start network
     train_value(dataclasses.replace(second, resume=True, max_steps=None))
     trained = load_model(second.output)[1].provenance
     assert trained["init_from"] == {"file": "network.safetensors", "sha256": digest}
 
 
-def test_a_run_goes_on_where_the_network_that_it_began_from_has_moved(options, records, tmp_path):
+def test_a_run_resumes_if_its_start_network_has_moved(options, records, tmp_path):
     first, other = (options(records, tmp_path / name, seed=seed, max_steps=4) for seed, name in enumerate("ab"))
     train_value(first)
     train_value(other)
@@ -165,7 +163,7 @@ def test_a_run_goes_on_where_the_network_that_it_began_from_has_moved(options, r
     assert train_value(going_on).step == 8
 
 
-def test_a_network_of_other_sizes_or_another_kind_is_no_start(options, records, tmp_path):
+def test_a_start_network_of_other_sizes_or_another_kind_is_refused(options, records, tmp_path):
     first = options(records, tmp_path / "first", max_steps=1)
     train_value(first)
     for network in (LiteConfig(dims=(4, 2, 16)), UntiedConfig(dims=(4, 2, 8)), DenseConfig(8)):

@@ -1,4 +1,4 @@
-"""Targets and figures by values worked out by hand, and their laws on anything."""
+"""Targets and figures by hand, and their properties for any values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_blend_weighs_score_and_result():
 
 
 @given(st.floats(0, 1), st.floats(1, 5000))
-def test_no_score_is_no_part_of_a_target(lambda_, scale):
+def test_missing_scores_do_not_affect_targets(lambda_, scale):
     result, scored = np.array([1, 0.5, 0, 1], np.float32), np.array([False, False, False, True])
     target = blend(result, np.zeros(4, np.int16), scored, lambda_, scale)
     assert target[:3].tolist() == [1, 0.5, 0]
@@ -49,15 +49,15 @@ def test_no_score_is_no_part_of_a_target(lambda_, scale):
 
 
 @pytest.mark.parametrize("scale", [150.0, 600.0, 2500.0])
-def test_the_scale_behind_the_results_is_found(scale):
+def test_the_scale_of_simulated_results_is_found(scale):
     rng = np.random.default_rng(1)
     score = rng.normal(0, scale, 40000).astype(np.int16)
     result = (rng.random(40000) < win_rate(score, scale)).astype(np.float32)
-    score[:50], score[50:100], result[:100] = 32000, 30000, 0  # found mates are no evidence
+    score[:50], score[50:100], result[:100] = 32000, 30000, 0  # scores of mates do not count
     assert fit_cp_per_logit(score, result) == pytest.approx(scale, rel=0.05)
 
 
-def test_scores_that_say_nothing_are_refused():
+def test_uninformative_scores_are_refused():
     with pytest.raises(ValueError, match="no scores"):
         fit_cp_per_logit(np.zeros(10, np.int16), np.ones(10, np.float32))
     with pytest.raises(ValueError, match="the mover's"):
@@ -68,15 +68,15 @@ def test_scores_that_say_nothing_are_refused():
 
 
 @pytest.mark.parametrize("size", [1, 300, 3000])
-def test_scores_that_foretell_each_result_are_refused(size):
-    """No scale is best: of scores of 3,000 the curvature vanishes before the slope is beyond all scales."""
+def test_scores_that_predict_every_result_are_refused(size):
+    """The likelihood has no maximum: with scores of 3,000 the curvature vanishes while the slope does not."""
     score = np.array([size, -size] * 9, np.int16)
     with pytest.raises(ValueError, match="every score predicts its result"):
         fit_cp_per_logit(score, (score > 0).astype(np.float32))
 
 
 def test_a_scale_beyond_those_of_searches_is_refused():
-    """One result in a thousand is against its score."""
+    """One result in a thousand contradicts its score."""
     score = np.array([10, -10] * 1000, np.int16)
     result = (score > 0).astype(np.float32)
     result[:2] = 0, 1
@@ -89,8 +89,8 @@ def test_figures_by_hand():
     result = np.array([1.0, 1.0, 0.5, 0.0, 1.0], np.float32)
     figures = summarise(logits, result)
     assert figures.positions == 5
-    assert figures.accuracy == pytest.approx(3 / 4)  # the draw left out: right, wrong, right, right
-    assert figures.accuracy_draw_as_win == pytest.approx(4 / 5)  # a draw is a win, and logit 0 predicts one
+    assert figures.accuracy == pytest.approx(3 / 4)  # the draw is excluded: right, wrong, right, right
+    assert figures.accuracy_draw_as_win == pytest.approx(4 / 5)  # a draw counts as a win, and logit 0 predicts a win
     losses = [math.log(1 + math.exp(-2)), math.log(1 + math.exp(1)), math.log(2), math.log(1 + math.exp(-3))]
     losses.append(math.log(2))
     assert figures.log_loss == pytest.approx(sum(losses) / 5)
@@ -98,7 +98,7 @@ def test_figures_by_hand():
     assert figures.brier == pytest.approx(((rates[0] - 1) ** 2 + (rates[1] - 1) ** 2 + 0 + rates[3] ** 2 + 0.25) / 5)
 
 
-def test_nothing_to_stand_on():
+def test_no_positions_have_no_figures():
     assert summarise(np.zeros(0), np.zeros(0)).accuracy is None
     assert summarise(np.ones(2), np.full(2, 0.5)).accuracy is None
     with pytest.raises(ValueError, match="no positions"):
@@ -114,7 +114,7 @@ def test_log_loss_is_finite_and_never_below_the_entropy(logit, target):
     assert loss >= entropy - 1e-9
 
 
-def test_calibration_bins():
+def test_calibration_bins_by_hand():
     logits = np.log(np.array([0.05, 0.05, 0.95, 0.95]) / np.array([0.95, 0.95, 0.05, 0.05]))
     logits = np.append(logits, 50)  # a rate of exactly 1
     bins = calibrate(logits, np.array([0, 1, 1, 1.0, 0]))
@@ -123,7 +123,7 @@ def test_calibration_bins():
     assert [round(b.predicted, 6) for b in bins] == [0.05, round(2.9 / 3, 6)]
 
 
-def test_material_of_board_and_hand():
+def test_material_of_board_and_hand_by_hand():
     pieces = np.full((2, 81), 28, np.uint8)
     hands = np.zeros((2, 14), np.uint8)
     pieces[0, 10], pieces[0, 20] = 5, 14 + 4  # own rook, enemy bishop
@@ -175,11 +175,11 @@ def test_report_puts_every_position_into_one_band_of_each_kind():
     assert unknown == 2 * int((batch.ply < 0).sum())
     assert report.material_accuracy == pytest.approx((batch.result == 1).sum() / (batch.result != 0.5).sum())
     figures, _, bands = as_text(report).partition("band ")
-    assert 0 < figures.index("log loss") < figures.index("accuracy")  # log loss decides
+    assert 0 < figures.index("log loss") < figures.index("accuracy")  # log loss selects the best
     assert 0 < bands.index("log loss") < bands.index("accuracy")
 
 
-def test_even_material_is_right_half_of_the_time():
+def test_even_material_counts_as_half_right():
     batch = SimpleNamespace(
         pieces=np.full((2, 81), 28, np.uint8),
         hands=np.zeros((2, 14), np.uint8),
@@ -196,7 +196,7 @@ def test_even_material_is_right_half_of_the_time():
     assert metrics.report().material_accuracy == 0.75
 
 
-def test_positions_without_a_game_are_passed_over():
+def test_positions_without_a_game_are_ignored():
     batch = SimpleNamespace(
         pieces=np.full((3, 81), 28, np.uint8),
         hands=np.zeros((3, 14), np.uint8),
@@ -219,7 +219,7 @@ def test_positions_without_a_game_are_passed_over():
     assert report.games is report.accuracy_error is None
 
 
-def test_where_no_game_stands_behind_it_a_score_stands_alone():
+def test_without_a_game_the_target_is_the_score():
     target = blend(np.full(2, 0.5), np.full(2, 600, np.int16), np.ones(2, bool), 0.25, 600, np.array([True, False]))
     alone = 1 / (1 + math.exp(-1))
     np.testing.assert_allclose(target, [0.75 * 0.5 + 0.25 * alone, alone], rtol=1e-6)
@@ -234,7 +234,7 @@ def test_games_begin_where_the_ply_falls_or_the_result_changes():
 
 
 def test_the_error_of_the_accuracy_counts_games():
-    """Positions of one game that are right or wrong together are one observation."""
+    """If all positions of a game are right or wrong together, the game is one observation."""
     rng = np.random.default_rng(0)
     hits = rng.random(400) < 0.6
     alone = clustered_error(hits, np.arange(400))
@@ -248,4 +248,4 @@ def test_the_error_of_the_accuracy_counts_games():
     means = [(rng.random(len(games)) < rates[games]).mean() for _ in range(200)]
     found = clustered_error(rng.random(len(games)) < rates[games], games)
     assert found is not None
-    assert np.std(means) < found < 0.05  # the rates of the games vary, too
+    assert np.std(means) < found < 0.05  # the rates of games also vary

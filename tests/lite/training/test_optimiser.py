@@ -1,4 +1,4 @@
-"""How weights move: rates over a run, decay, averages of weights, and the length of a step."""
+"""Optimisers: learning rates over a run, decay, averages of weights, and clipping of gradients."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.lite.training.conftest import value_run
         ("swa_start", (-1.0, 1.5, math.nan)),
     ],
 )
-def test_senseless_optimisers_are_refused(name, bad):
+def test_invalid_optimisers_are_refused(name, bad):
     for value in bad:
         with pytest.raises(OptionError, match=f"`{name}` {value}: "):
             OptimiserConfig(**{name: value}).check()
@@ -33,7 +33,7 @@ def test_senseless_optimisers_are_refused(name, bad):
 
 
 @pytest.mark.parametrize(("name", "bad"), [("optimiser", "sgd"), ("schedule", "linear"), ("average", "mean")])
-def test_choices_are_those_that_there_are(name, bad):
+def test_choices_match_the_implementations(name, bad):
     with pytest.raises(ValueError, match=f"{name} '{bad}': choose one of "):
         OptimiserConfig(**{name: bad}).check()
 
@@ -48,14 +48,14 @@ def test_choices_are_those_that_there_are(name, bad):
         ({"average": "none", "swa_start": 0.5}, "`swa_start` 0.5: has no effect", {"average": "swa"}),
     ],
 )
-def test_options_of_another_schedule_or_average_are_refused(without_effect, words, remedy):
+def test_options_of_other_schedules_or_averages_are_refused(without_effect, words, remedy):
     config = OptimiserConfig(**without_effect)
     with pytest.raises(OptionError, match=words):
         config.check()
     dataclasses.replace(config, **remedy).check()
 
 
-def test_schedules():
+def test_schedules_by_hand():
     adamw, source = OptimiserConfig(), OptimiserConfig(optimiser="source")
     rates = [rate_at(adamw, step, 1000) for step in range(1000)]
     assert max(rates) == rates[29] == rates[30]
@@ -63,7 +63,7 @@ def test_schedules():
     assert rates[-1] < 1e-4 * max(rates)
     assert sorted({round(rate_at(source, step, 300), 9) for step in range(300)}) == [0.0004, 0.004, 0.04]
     assert [rate_at(source, step, 300) for step in (99, 100)] == pytest.approx([0.04, 0.004])
-    # Each optimiser takes the other's, too.
+    # Each optimiser also accepts the other schedule.
     assert [rate_at(OptimiserConfig("source", 0.02, "cosine"), step, 1000) for step in range(1000)] == rates
     assert rate_at(OptimiserConfig("adamw", 0.04, "steps"), 299, 300) == pytest.approx(0.0004)
     late = OptimiserConfig(warm_up=0.25)
@@ -74,7 +74,7 @@ def test_schedules():
 
 @pytest.mark.parametrize("warm_up", [None, 0.0, 0.1, 1.0])
 @pytest.mark.parametrize("steps", [1, 2, 7, 500])
-def test_one_cycle_is_pytorchs(warm_up, steps):
+def test_the_one_cycle_schedule_equals_that_of_pytorch(warm_up, steps):
     config = OptimiserConfig("source", 0.1, "one_cycle", warm_up)
     rates = [rate_at(config, step, steps) for step in range(steps)]
     assert all(0 < rate <= 0.1 for rate in rates)
@@ -99,7 +99,7 @@ def test_vectors_do_not_decay():
     assert len(free["params"]) == 6
 
 
-def test_presets_are_those_of_their_documents():
+def test_presets_equal_their_documents():
     net = LiteValueNetwork((4, 2, 8))
     adamw, source = make_optimiser(OptimiserConfig(), net), make_optimiser(OptimiserConfig("source"), net)
     assert (adamw.betas, adamw.param_groups[0]["weight_decay"]) == ((0.9, 0.999), 0.01)
@@ -113,8 +113,8 @@ def test_presets_are_those_of_their_documents():
         ("source", lambda groups: torch.optim.SGD(groups, lr=0.04, momentum=0.9)),
     ],
 )
-def test_steps_are_those_of_pytorch(chosen, theirs):
-    """To the last bit; a parameter without a gradient keeps its value."""
+def test_steps_equal_those_of_pytorch(chosen, theirs):
+    """They are equal to the bit; a parameter without a gradient keeps its value."""
     nets = [LiteValueNetwork((4, 2, 8)) for _ in range(2)]
     nets[1].load_state_dict(nets[0].state_dict())
     ours = make_optimiser(OptimiserConfig(chosen), nets[0])
@@ -134,7 +134,7 @@ def test_steps_are_those_of_pytorch(chosen, theirs):
 
 
 @pytest.mark.parametrize("average", ["ema", "swa", "none"])
-def test_averages_of_weights_and_statistics(average):
+def test_averages_of_weights_and_statistics_by_hand(average):
     model = LiteValueNetwork((4, 2, 8))
     torch.nn.init.zeros_(model.l3.weight)
     kept = WeightAverage(OptimiserConfig(average=average, ema_decay=0.5, swa_start=0.5), model)
@@ -154,8 +154,8 @@ def test_averages_of_weights_and_statistics(average):
     assert int(kept.model.bn2_1.num_batches_tracked) == 10
 
 
-def test_a_mean_that_begins_again_forgets_the_one_before():
-    """As that of a run that is extended when it had begun."""
+def test_a_restarted_mean_forgets_earlier_weights():
+    """This happens in a run that is extended after averaging has begun."""
     model = LiteValueNetwork((4, 2, 8))
     kept = WeightAverage(OptimiserConfig(average="swa", swa_start=0.5), model)
     for value, progress in ((1, 0.8), (2, 1.0), (3, 0.5), (4, 0.75), (6, 1.0)):
@@ -164,20 +164,20 @@ def test_a_mean_that_begins_again_forgets_the_one_before():
     assert float(kept.model.l3.weight[0, 0]) == pytest.approx(5)
 
 
-def test_the_mean_of_weights_begins_at_its_share_of_the_run(options, records, tmp_path):
+def test_the_mean_of_weights_begins_at_the_given_share_of_the_run(options, records, tmp_path):
     run = value_run(options(records, tmp_path / "run", optimiser=OptimiserConfig(average="swa", swa_start=0.5)))
     taken = []
     for batch in run.batches():
         run.take_step(batch)
         taken.append([value.detach().double() for value in run.learner.model.parameters()])  # copies
-    assert run.learner.average.count == 17  # of 33 steps
+    assert run.learner.average.count == 17  # the run has 33 steps
     for place, value in enumerate(run.learner.average.model.parameters()):
         mean = torch.stack([step[place] for step in taken[-17:]]).mean(0)
         torch.testing.assert_close(value.double(), mean, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("clip", [0.001, 0.0])
-def test_a_longer_gradient_is_shortened(options, records, tmp_path, clip):
+def test_long_gradients_are_clipped(options, records, tmp_path, clip):
     """Momentum's first step is the gradient itself."""
     chosen = OptimiserConfig("source", weight_decay=0.0, clip=clip)
     run = value_run(options(records, tmp_path / "run", optimiser=chosen))

@@ -1,4 +1,4 @@
-"""What a training tells its user: what it begins with, what it leaves out, what came of it."""
+"""Messages of a training run: its inputs, excluded data and results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lite.training.checkpoint import load_model
 from lite.training.train import ValueTask, train_value
 
 
-def test_few_steps_are_told_with_the_remedy(options, records, held_out, tmp_path, capfd):
+def test_few_steps_are_reported_with_a_solution(options, records, held_out, tmp_path, capfd):
     train_value(options(records, tmp_path / "a", valid=(held_out,), batch_size=1024, epochs=6))
     said = capfd.readouterr().err
     assert "warning: 6 steps teach a network little; held-out accuracy " in said
@@ -28,7 +28,7 @@ def test_few_steps_are_told_with_the_remedy(options, records, held_out, tmp_path
     )
 
 
-def test_a_last_game_that_is_cut_short_is_told(options, records, sample_games, tmp_path, capfd):
+def test_a_truncated_last_game_is_reported(options, records, sample_games, tmp_path, capfd):
     cut, valid = tmp_path / "cut.hcpe3", tmp_path / "valid.hcpe"
     cut.write_bytes(sample_games.read_bytes()[:-20])
     valid.write_bytes(records.read_bytes() + b"rest")
@@ -40,8 +40,8 @@ def test_a_last_game_that_is_cut_short_is_told(options, records, sample_games, t
     )
 
 
-def test_data_that_is_named_twice_is_told(options, records, tmp_path, monkeypatch, capfd):
-    """It may be meant."""
+def test_data_named_twice_are_reported(options, records, tmp_path, monkeypatch, capfd):
+    """It may be intended, so it is only reported."""
     monkeypatch.chdir(records.parent)
     train_value(options(records, tmp_path / "run", data=(records, Path(records.name)), max_steps=1))
     said = capfd.readouterr().err
@@ -51,8 +51,8 @@ def test_data_that_is_named_twice_is_told(options, records, tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("steps", [None, 11])
-def test_what_is_refused_while_it_is_read_is_told_once(options, records, tmp_path, capfd, steps):
-    """However many epochs are read, also by a run that is cut."""
+def test_refused_training_records_are_reported_once(options, records, tmp_path, capfd, steps):
+    """Once for all epochs, also in an interrupted run."""
     bad = tmp_path / "bad.hcpe"
     raw = bytearray(records.read_bytes())
     for record in (3, 400):
@@ -68,7 +68,7 @@ def test_what_is_refused_while_it_is_read_is_told_once(options, records, tmp_pat
     ]
 
 
-def test_what_is_refused_of_held_out_records_is_told_once(options, records, tmp_path, capfd):
+def test_refused_held_out_records_are_reported_once(options, records, tmp_path, capfd):
     bad, raw = tmp_path / "valid.hcpe", bytearray(records.read_bytes())
     raw[38 * 3] |= 0xFE  # a king off the board
     bad.write_bytes(raw)
@@ -78,7 +78,7 @@ def test_what_is_refused_of_held_out_records_is_told_once(options, records, tmp_
     assert said == [f"left out: {len(raw) // 38:,} records read, 1 refused (1 {king}); first: {bad} record 4: {king}"]
 
 
-def test_nothing_learnt_is_told(options, records, held_out, tmp_path, capfd, monkeypatch):
+def test_a_network_that_has_learnt_nothing_is_reported(options, records, held_out, tmp_path, capfd, monkeypatch):
     test = ValueTask.test
 
     def bad(self, *arguments):
@@ -94,8 +94,8 @@ def test_nothing_learnt_is_told(options, records, held_out, tmp_path, capfd, mon
     )
 
 
-def test_games_without_scores_teach_by_their_results(options, records, held_out, tmp_path, capfd):
-    """All scores gone, lambda 0.7 learns what lambda 0 learns, and says why; no scale can be fitted."""
+def test_games_without_scores_are_trained_by_their_results(options, records, held_out, tmp_path, capfd):
+    """Without scores lambda 0.7 learns the same as lambda 0, with a message; no scale can be fitted."""
     blank, half = tmp_path / "blank.hcpe", tmp_path / "half.hcpe"
     content = np.fromfile(records, hcpe_dtype)
     every_other = content.copy()

@@ -1,4 +1,4 @@
-"""What a run keeps, and whom it lets into its directory."""
+"""The folder of a training run: the files that it keeps, and protection against other runs."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from tests.lite.training.conftest import value_run
 
 
 def change_state(folder: Path, tensors: dict[str, Any] | None = None, **data: Any) -> None:
-    """Rewrite a state as its own program would, with other contents."""
+    """Rewrite a state with other contents and a valid checksum."""
     before, described = read_tensors(folder / "state.safetensors", STATE)
     write_tensors(folder / "state.safetensors", STATE, before | (tensors or {}), described | data)
 
 
-def test_a_crash_costs_no_more_than_an_epoch(options, records, tmp_path, monkeypatch):
+def test_a_crash_loses_at_most_an_epoch(options, records, tmp_path, monkeypatch):
     run = options(records, tmp_path / "run")
 
     def crash(self, batch, take=Run.take_step):
@@ -61,8 +61,8 @@ def test_a_crash_costs_no_more_than_an_epoch(options, records, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(("minutes", "steps"), [(1e-9, [1, 2, 3, 4, 5, 6]), (2.5, [3, 6])])
-def test_states_are_saved_by_time(options, records, tmp_path, monkeypatch, minutes, steps):
-    """Each step takes a minute."""
+def test_states_are_saved_at_intervals_of_time(options, records, tmp_path, monkeypatch, minutes, steps):
+    """On the simulated clock each step takes a minute."""
     saved, taken = [], []
     clock = SimpleNamespace(monotonic=lambda: 60.0 * len(taken), perf_counter=time.perf_counter)
     monkeypatch.setattr("lite.training.run.time", clock)
@@ -73,8 +73,8 @@ def test_states_are_saved_by_time(options, records, tmp_path, monkeypatch, minut
     assert saved == steps
 
 
-def test_the_best_epoch_is_kept_beside_the_last(options, records, held_out, tmp_path, monkeypatch, capfd):
-    """With a learning rate that spoils the network in the end."""
+def test_the_best_epoch_is_kept_besides_the_last(options, records, held_out, tmp_path, monkeypatch, capfd):
+    """The learning rate at the end is so high that it spoils the network."""
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=4, lambda_=0.5)
     monkeypatch.setattr("lite.training.learner.rate_at", lambda _, step, steps: 0.02 if step < steps / 2 else 0.5)
     train_value(dataclasses.replace(run, max_steps=20))
@@ -94,7 +94,7 @@ def test_the_best_epoch_is_kept_beside_the_last(options, records, held_out, tmp_
 
 
 def test_the_best_on_other_games_is_forgotten(options, records, held_out, tmp_path, monkeypatch, capfd):
-    """The games that come later give larger losses."""
+    """Later held-out games have larger losses."""
     other = tmp_path / "other.hcpe"
     other.write_bytes(held_out.read_bytes()[hcpe_dtype.itemsize :])
     loss = {held_out: 0.1, other: 0.5}
@@ -106,7 +106,7 @@ def test_the_best_on_other_games_is_forgotten(options, records, held_out, tmp_pa
     monkeypatch.setattr(ValueTask, "test", graded)
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=5, max_steps=11, resume=True)
     train_value(dataclasses.replace(run, resume=False))
-    train_value(dataclasses.replace(run, valid=()))  # is compared with later epochs
+    train_value(dataclasses.replace(run, valid=()))  # its best epoch is compared with later ones
     renamed = tmp_path / "renamed.hcpe"
     renamed.write_bytes(held_out.read_bytes())
     loss[renamed] = 0.2
@@ -118,8 +118,8 @@ def test_the_best_on_other_games_is_forgotten(options, records, held_out, tmp_pa
     assert "best.safetensors: the best on other held-out games than these" in capfd.readouterr().err
 
 
-def test_held_out_figures_are_of_the_network_that_they_stand_with(options, records, held_out, tmp_path, capfd):
-    """They stay with a finished run, and not with steps that come behind it or other games."""
+def test_held_out_figures_belong_to_the_network_of_their_file(options, records, held_out, tmp_path, capfd):
+    """A finished run keeps its figures; further steps or other held-out games remove them."""
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=1, batch_size=16)
     tested = train_value(run)
     kept = load_model(run.output)[1].provenance["valid"]
@@ -144,8 +144,8 @@ def test_held_out_figures_are_of_the_network_that_they_stand_with(options, recor
 
 
 @pytest.mark.parametrize("beside", ["", "games.csa", "old/b.hcpe"])
-def test_what_a_run_was_made_from_is_what_it_has_read(options, records, tmp_path, beside):
-    """Not what else lies in the folder."""
+def test_the_sources_of_a_run_are_the_files_that_it_has_read(options, records, tmp_path, beside):
+    """Other files in the folder do not count."""
     folder, file = tmp_path / "data", tmp_path / "data" / "a.hcpe"
     (folder / "old").mkdir(parents=True)
     file.write_bytes(records.read_bytes())
@@ -161,8 +161,8 @@ def test_what_a_run_was_made_from_is_what_it_has_read(options, records, tmp_path
     assert source.sha256 == hashlib.sha256(sha256_of(file).encode()).hexdigest() == digest_of(folder)
 
 
-def test_every_epoch_is_kept_where_asked_for(options, records, held_out, tmp_path):
-    """Also by a run that was cut; the files are of the moment and not of the end."""
+def test_every_epoch_is_kept_on_request(options, records, held_out, tmp_path):
+    """Also by an interrupted run. The files have the weights of their epochs."""
     run = options(records, tmp_path / "run", valid=(held_out,), keep_epochs=True)
     train_value(dataclasses.replace(run, max_steps=15))
     train_value(dataclasses.replace(run, resume=True))
@@ -176,7 +176,7 @@ def test_every_epoch_is_kept_where_asked_for(options, records, held_out, tmp_pat
     assert not list(run.output.glob("epoch-*"))
 
 
-def test_one_run_at_a_time(options, records, tmp_path, monkeypatch):
+def test_a_second_run_in_the_folder_is_refused(options, records, tmp_path, monkeypatch):
     run = options(records, tmp_path / "run", max_steps=2)
     steps = []
 
@@ -195,7 +195,7 @@ def test_one_run_at_a_time(options, records, tmp_path, monkeypatch):
     assert train_value(dataclasses.replace(run, resume=True)).step == 6
 
 
-def test_the_record_tells_how_a_run_ended(options, records, tmp_path, monkeypatch):
+def test_the_record_has_the_state_at_the_end_of_a_run(options, records, tmp_path, monkeypatch):
     run = options(records, tmp_path / "run", max_steps=2)
     train_value(run)
     assert (read_run(run.output).verb, read_run(run.output).state) == ("train lite", "interrupted")
@@ -215,7 +215,7 @@ def test_a_run_of_an_older_version_is_refused(options, records, tmp_path):
 
 
 def test_lines_of_lost_steps_are_not_read(options, records, tmp_path, monkeypatch):
-    """Steps behind the last saved state are taken again after a crash."""
+    """Steps after the last saved state are repeated after a crash."""
     run = options(records, tmp_path / "run")
 
     def crash(self, batch, take=Run.take_step):
@@ -234,7 +234,7 @@ def test_lines_of_lost_steps_are_not_read(options, records, tmp_path, monkeypatc
     assert [line.step for line in lines_of(Steps, read_log(run.output))] == [*before[:6], 33]
 
 
-def test_a_run_that_cannot_begin_leaves_nothing(options, records, tmp_path):
+def test_a_run_that_cannot_start_leaves_no_files(options, records, tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
         train_value(options(tmp_path / "none.hcpe", tmp_path / "run"))
     assert not list(tmp_path.iterdir())
@@ -245,7 +245,7 @@ def test_a_run_that_cannot_begin_leaves_nothing(options, records, tmp_path):
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
 
 
-def test_a_run_is_begun_anew_only_when_told_to(options, records, held_out, tmp_path):
+def test_a_run_is_overwritten_only_on_request(options, records, held_out, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "notes.txt").write_text("mine")
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=1)
@@ -258,17 +258,17 @@ def test_a_run_is_begun_anew_only_when_told_to(options, records, held_out, tmp_p
     with pytest.raises(FileNotFoundError):
         train_value(dataclasses.replace(run, data=(tmp_path / "none.hcpe",), overwrite=True))
     assert (tmp_path / "run" / "state.safetensors").read_bytes() == before
-    (tmp_path / "run" / "state.safetensors").unlink()  # the network alone is the outcome of a run, too
+    (tmp_path / "run" / "state.safetensors").unlink()  # a network alone also counts as a run
     with pytest.raises(OptionError, match=r"`output` .*: holds a run; add `overwrite`"):
         train_value(run)
     train_value(dataclasses.replace(run, valid=(), epochs=2, overwrite=True))
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
-    assert not (tmp_path / "run" / "best.safetensors").exists()  # of the run that is gone
+    assert not (tmp_path / "run" / "best.safetensors").exists()  # it belonged to the removed run
     assert len(list((tmp_path / "run" / "tensorboard").iterdir())) == 1
 
 
 def test_other_content_under_the_same_name_is_refused(options, records, tmp_path):
-    """The records of the same games backwards, with the results the other way round."""
+    """The file has the same records in reverse order with opposite results."""
     mine = tmp_path / "games.hcpe"
     content = np.fromfile(records, cshogi.HuffmanCodedPosAndEval)
     content.tofile(mine)
@@ -291,7 +291,7 @@ def test_averages_that_are_not_finite_are_refused(options, records, tmp_path):
 
 @pytest.fixture(scope="module")
 def cut(options, records, tmp_path_factory):
-    """A run cut at step 4, and its state."""
+    """A run interrupted at step 4, the path of its state, and the content of the state."""
     run = options(records, tmp_path_factory.mktemp("runs") / "cut", max_steps=4)
     train_value(run)
     path = run.output / "state.safetensors"
@@ -307,8 +307,8 @@ JSON = st.recursive(
 
 @settings(max_examples=60)
 @given(st.data())
-def test_forged_states(cut, data: st.DataObject):
-    """A part missing or replaced by anything: refused in a line that names the file, or the run goes on."""
+def test_forged_states_are_refused_in_one_line_or_resumed(cut, data: st.DataObject):
+    """Remove or replace any part; the state is refused in a line that names the file, or the run resumes."""
     run, path, (tensors, described) = cut
     described, tensors = json.loads(json.dumps(described)), dict(tensors)
     if data.draw(st.booleans()):
@@ -341,7 +341,7 @@ def test_forged_states(cut, data: st.DataObject):
 @pytest.mark.parametrize(
     "name", ["optimiser", "reader", "step", "options", "average_count", "best", "extended", "tested", "learnt"]
 )
-def test_states_without_a_part(cut, name):
+def test_incomplete_states_are_refused(cut, name):
     run, path, (tensors, described) = cut
     kept = {key: value for key, value in tensors.items() if not key.startswith(f"{name}/")}
     write_tensors(path, STATE, kept, {key: value for key, value in described.items() if key != name})
@@ -349,7 +349,7 @@ def test_states_without_a_part(cut, name):
         value_run(run)
 
 
-def test_sizes_beyond_memory_are_refused_before_anything_is_built(options, records, tmp_path, monkeypatch):
+def test_sizes_beyond_memory_are_refused_before_building(options, records, tmp_path, monkeypatch):
     with pytest.raises(
         OptionError, match=r"`batch_size` 1000000000: a step takes at least [\d,.]+ GiB, and there are "
     ):
@@ -380,7 +380,7 @@ def test_more_epochs_extend_a_run(options, records, held_out, tmp_path, capfd, a
     assert f"extended from 3 epochs to 5: the learning rate jumps to {rate}" in said
     rates = {line.step: line.rate for line in lines_of(Steps, read_log(whole.output))}
     assert rates[44] == rate_at(changes["optimiser"], 43, 55)
-    # An extended run that is cut ends with the same bits, too.
+    # An interrupted extension also ends with the same bits.
     train_value(dataclasses.replace(cut, resume=True, epochs=5, max_steps=6))
     train_value(dataclasses.replace(cut, resume=True, epochs=5))
     a, b = (load_state(run.output / "state.safetensors") for run in (whole, cut))
@@ -392,7 +392,7 @@ def test_more_epochs_extend_a_run(options, records, held_out, tmp_path, capfd, a
 
 
 def without_candidates(game: bytes, learnt: int) -> bytes:
-    """A game of hcpe3 whose first `learnt` moves alone keep a candidate, as `convert` writes what it leaves out."""
+    """Return a game of hcpe3 in which only the first `learnt` moves have a candidate, as after filters of `convert`."""
     moves = np.frombuffer(game, np.uint8, offset=36)
     out, at = [game[:36]], 0
     for ply in range(int.from_bytes(game[32:34], "little")):
@@ -405,14 +405,14 @@ def without_candidates(game: bytes, learnt: int) -> bytes:
 
 @pytest.fixture
 def sparse(sample_bytes: list[bytes], tmp_path: Path) -> Path:
-    """50 games of which 10 positions each are learnt from, 500 of some 6,000."""
+    """A file of 50 games with 10 trained positions each, 500 of about 6,000 positions."""
     path = tmp_path / "sparse.hcpe3"
     path.write_bytes(b"".join(without_candidates(game, 10) for game in sample_bytes[:50]))
     return path
 
 
-def test_an_epoch_is_as_long_as_what_is_learnt_from(options, sparse, tmp_path, capfd):
-    run = options(sparse, tmp_path / "run")  # 500 positions in batches of 128: three a time, and a short one
+def test_the_length_of_an_epoch_counts_trained_positions(options, sparse, tmp_path, capfd):
+    run = options(sparse, tmp_path / "run")  # 500 positions in batches of 128: three batches per epoch, and a short one
     assert train_value(run).steps == 9
     assert "500 positions, 9 steps" in capfd.readouterr().err
     small = options(sparse, tmp_path / "small", batch_size=1000)
@@ -420,7 +420,7 @@ def test_an_epoch_is_as_long_as_what_is_learnt_from(options, sparse, tmp_path, c
 
 
 def test_a_resumed_run_keeps_the_length_of_its_epochs(options, sparse, tmp_path):
-    """Another version may have counted the data otherwise; the learning rate goes on as it was begun."""
+    """Another version may count the data differently; the schedule of the learning rate must not change."""
     run = options(sparse, tmp_path / "run", max_steps=4)
     train_value(run)
     change_state(run.output, steps_per_epoch=13)
@@ -433,19 +433,22 @@ def test_a_resumed_run_keeps_the_length_of_its_epochs(options, sparse, tmp_path)
 @pytest.mark.parametrize(
     ("network", "rate"), [(DenseConfig(8, (8,)), 0.04), (KpConfig(32, (8,)), 0.005), (LiteConfig((4, 2, 8)), 0.02)]
 )
-def test_a_kind_is_trained_at_the_rate_that_suits_it(options, records, tmp_path, network, rate):
+def test_each_kind_has_its_own_default_learning_rate(options, records, tmp_path, network, rate):
     run = value_run(options(records, tmp_path / "run", network=network, max_steps=2))
     run.train()
-    assert run.learner.optimiser.param_groups[0]["lr"] == rate  # of the second step, the highest
+    assert run.learner.optimiser.param_groups[0]["lr"] == rate  # the rate of the second step, which is the highest
 
 
-def test_a_resumed_run_keeps_the_rate_that_it_began_with(options, records, tmp_path):
-    """Runs of Python were begun at lite's where they told none; their states say None, and go on at that."""
+def test_a_resumed_run_keeps_its_learning_rate(options, records, tmp_path):
+    """Older runs from Python without a learning rate used that of `lite`. Their states have None and keep that rate."""
     run = options(records, tmp_path / "run", network=DenseConfig(8, (8,)), max_steps=2)
     train_value(run)
-    told = load_state(run.output / "state.safetensors")[1]["options"]
+    recorded_options = load_state(run.output / "state.safetensors")[1]["options"]
     for recorded in (None, 0.02):
-        change_state(run.output, options=told | {"optimiser": told["optimiser"] | {"learning_rate": recorded}})
+        change_state(
+            run.output,
+            options=recorded_options | {"optimiser": recorded_options["optimiser"] | {"learning_rate": recorded}},
+        )
         resumed = value_run(dataclasses.replace(run, resume=True))
         assert highest_rate(resumed.options.optimiser) == 0.02
         other = dataclasses.replace(run, resume=True, optimiser=OptimiserConfig(learning_rate=0.04))
@@ -455,7 +458,7 @@ def test_a_resumed_run_keeps_the_rate_that_it_began_with(options, records, tmp_p
         value_run(same)
 
 
-def test_a_broken_tensorboard_costs_its_own_log_alone(options, records, tmp_path, monkeypatch, capfd):
+def test_a_broken_tensorboard_does_not_stop_training(options, records, tmp_path, monkeypatch, capfd):
     class Broken:
         def __getattr__(self, _: str) -> None:
             raise TypeError("Descriptors cannot be created directly.\nIf this call came")
@@ -463,13 +466,13 @@ def test_a_broken_tensorboard_costs_its_own_log_alone(options, records, tmp_path
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", Broken())
     assert train_value(options(records, tmp_path / "run", max_steps=2)).step == 2
     assert [line.step for line in read_log(tmp_path / "run")] == [0]
-    told = "warning: no log for TensorBoard, which does not start: TypeError: Descriptors cannot be created"
-    assert told in capfd.readouterr().err
+    warning = "warning: no log for TensorBoard, which does not start: TypeError: Descriptors cannot be created"
+    assert warning in capfd.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file systems of others take Unicode alone")
-def test_records_may_lie_where_no_utf8_leads(options, records, tmp_path):
-    """In a folder that was unpacked under the name it had in Shift JIS; networks are refused such a place at once."""
+def test_the_path_of_records_need_not_be_utf8(options, records, tmp_path):
+    """The folder has a name in Shift_JIS, as after unpacking an archive. Networks cannot be written there."""
     folder = tmp_path / os.fsdecode("日本".encode("shift_jis"))
     folder.mkdir()
     data = Path(shutil.copy(records, folder))

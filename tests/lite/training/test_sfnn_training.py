@@ -1,4 +1,4 @@
-"""Training of SFNN: it learns, it starts from other networks and files, and finds the table of its progress."""
+"""Training of SFNN: learning, start from other networks and files, and fitting of the progress table."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_it_learns_and_resumes_with_the_same_bits(sample_bytes: list[bytes], tmp
     assert losses[-1] < losses[0]
 
 
-def test_a_progress_table_follows_the_move_numbers(tmp_path: Path) -> None:
+def test_a_progress_table_fits_the_move_numbers(tmp_path: Path) -> None:
     batch = synthetic_batch(3000, seed=1)
     early = batch.hands.sum(1) < 8
     batch.ply[:] = np.where(early, 10, 90)
@@ -85,15 +85,15 @@ def test_a_progress_table_follows_the_move_numbers(tmp_path: Path) -> None:
     "changes",
     [{"stacks": ("hand4", "k3k3")}, {"stacks": ("k9k9",)}, {"width": 128}, {"width": 192, "stacks": ("k9k9z",)}],
 )
-def test_a_larger_network_computes_the_same_at_first(changes) -> None:
+def test_a_larger_network_starts_with_the_same_outputs(changes) -> None:
     source, model = made(SMALL), made(dataclasses.replace(SMALL, **changes))
     start_from(model, source)
     torch.testing.assert_close(outputs(model), outputs(source), rtol=0, atol=1e-5)
     if len(model.bias) > 64:
-        assert float(model.table[:, 32:64].detach().abs().max()) > 0  # new lanes can learn
+        assert float(model.table[:, 32:64].detach().abs().max()) > 0  # new lanes have gradients
 
 
-def test_a_smaller_network_keeps_what_is_read() -> None:
+def test_a_smaller_network_keeps_the_used_lanes() -> None:
     source, wide, again = made(SMALL), made(dataclasses.replace(SMALL, width=128)), made(SMALL)
     start_from(wide, source)
     start_from(again, wide)
@@ -104,7 +104,7 @@ def test_a_smaller_network_keeps_what_is_read() -> None:
         start_from(made(dataclasses.replace(SMALL, stacks=())), source)
 
 
-def test_every_stack_comes_from_the_one_of_its_positions() -> None:
+def test_every_stack_starts_from_the_stack_of_its_positions() -> None:
     np.testing.assert_array_equal(source_stacks(("k3k3",), ()), np.zeros(9))
     fine = source_stacks(("k9k9",), ("k3k3",)).reshape(9, 9)
     assert fine[4, 8] == 3 * 1 + 2
@@ -113,7 +113,7 @@ def test_every_stack_comes_from_the_one_of_its_positions() -> None:
 
 
 @pytest.mark.parametrize("stacks", [("k3k3",), ("progress2",), ()])
-def test_a_network_to_train_from_an_nn_bin(stacks: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_network_from_an_nn_bin_can_be_trained(stacks: tuple[str, ...], tmp_path: Path) -> None:
     config = dataclasses.replace(SMALL, stacks=stacks)
     integer = quantise_nnue(fold_checked(made(config), random_sample(20))[0])
     write_nnue(integer, tmp_path / "nn.bin")
@@ -126,7 +126,7 @@ def test_a_network_to_train_from_an_nn_bin(stacks: tuple[str, ...], tmp_path: Pa
     torch.testing.assert_close(outputs(net), outputs(made(config)), rtol=0, atol=0.06)
 
 
-def test_a_run_starts_from_an_nn_bin_or_says_why_not(sample_games: Path, tmp_path: Path) -> None:
+def test_a_run_starts_from_an_nn_bin_or_reports_why_not(sample_games: Path, tmp_path: Path) -> None:
     write_nnue(quantise_nnue(fold_checked(made(SMALL), random_sample(20))[0]), tmp_path / "nn.bin")
     options = ValueTraining(
         (sample_games,), tmp_path / "run", network=SMALL, init_from=tmp_path / "nn.bin", batch_size=512, max_steps=1
@@ -137,8 +137,8 @@ def test_a_run_starts_from_an_nn_bin_or_says_why_not(sample_games: Path, tmp_pat
         train_value(other)
 
 
-def test_losses_of_other_trainers(sample_games: Path, tmp_path: Path) -> None:
-    """A penalty on saturation, and nnue-pytorch's win rates; both leave traces in the log and in the weights."""
+def test_losses_of_other_trainers_are_supported(sample_games: Path, tmp_path: Path) -> None:
+    """The penalty on saturation and the win rates of nnue-pytorch change the log and the weights."""
     start = made(SMALL)
     with torch.no_grad():
         for layer in start.hidden_layers():
@@ -164,7 +164,7 @@ def test_losses_of_other_trainers(sample_games: Path, tmp_path: Path) -> None:
         train_value(dataclasses.replace(other, saturation=1.0))
 
 
-def test_win_rates_of_the_model() -> None:
+def test_win_rates_of_the_model_by_hand() -> None:
     model = WinRateModel(270, 340, 600)
     scores = np.array([-32000, -500, 0, 500, 32000])
     rates = model.of_scores(scores)

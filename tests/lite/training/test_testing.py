@@ -1,4 +1,4 @@
-"""What a trained network says of held-out records, whatever kind of file it lies in."""
+"""Figures of trained networks on held-out records, for every kind of file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_verb_test_prints_the_figures_of_a_checkpoint(options, records, held_out
     assert judge_net(str(tmp_path / "run"), (held_out,), 32, positions=10**6).report.positions == report["positions"]
 
 
-def test_what_is_refused_of_records_and_yardstick_is_told(held_out, tmp_path, capsys):
+def test_refused_records_and_yardstick_records_are_reported(held_out, tmp_path, capsys):
     raw = bytearray(held_out.read_bytes())
     raw[38 * 3] |= 0xFE  # a king off the board
     data, yardstick = tmp_path / "data.hcpe", tmp_path / "yardstick.hcpe"
@@ -95,7 +95,7 @@ def test_an_onnx_file_is_tested_like_its_module(tmp_path):
     pytest.importorskip("onnxruntime")
     from onnx import TensorProto, helper
 
-    # A net that knows one thing: the mover is ahead by the sum of the hand features' numbers.
+    # A network whose output is the sum of the numbers of the mover's hand features.
     graph = helper.make_graph(
         [
             helper.make_node("Cast", ["hands"], ["as_float"], to=TensorProto.FLOAT),
@@ -118,8 +118,8 @@ def test_an_onnx_file_is_tested_like_its_module(tmp_path):
         load_predictor(str(tmp_path / "bad.onnx"))
 
 
-def test_an_onnx_file_that_gives_no_numbers_is_refused(held_out, tmp_path):
-    """It has some for the first position of a game alone, where nothing is in hand."""
+def test_an_onnx_file_with_outputs_that_are_not_numbers_is_refused(held_out, tmp_path):
+    """It gives numbers only for the first position of a game, in which nothing is in hand."""
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
     from onnx import TensorProto, helper

@@ -1,4 +1,4 @@
-"""Training: a cut run ends like an uncut one, bad numbers stop it in words, files are whole or refused."""
+"""Training: interrupted runs end like uninterrupted ones, and numbers that are not finite stop it with an error."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def network_bytes(output: Path) -> dict[str, bytes]:
     ],
     ids=["adamw-ema", "source-swa", "dense-mirror-threads", "draws"],
 )
-def test_a_cut_and_resumed_run_ends_with_the_same_bits(options, records, held_out, tmp_path, changes):
+def test_an_interrupted_and_resumed_run_ends_with_the_same_bits(options, records, held_out, tmp_path, changes):
     if changes.get("valid"):
         changes = {**changes, "valid": (held_out,)}
     whole = options(records, tmp_path / "whole", **changes)
     train_value(whole)
     cut = options(records, tmp_path / "cut", **changes)
     train_value(dataclasses.replace(cut, max_steps=4))
-    train_value(dataclasses.replace(cut, max_steps=7, resume=True))  # to the last whole batch of the first epoch
+    train_value(dataclasses.replace(cut, max_steps=7, resume=True))  # up to the last full batch of the first epoch
     train_value(dataclasses.replace(cut, max_steps=13, resume=True))
     torch.manual_seed(99)
     train_value(dataclasses.replace(cut, resume=True))
@@ -76,8 +76,8 @@ def test_a_cut_and_resumed_run_ends_with_the_same_bits(options, records, held_ou
     assert steps == sorted(set(steps))
 
 
-def test_draws_are_learnt_beside_the_value(options, records, held_out, tmp_path):
-    """The two losses are told apart."""
+def test_draws_are_trained_besides_the_value(options, records, held_out, tmp_path):
+    """Both losses are logged separately."""
     run = options(records, tmp_path / "run", network=LiteConfig((4, 2, 8), draw=True), valid=(held_out,), epochs=12)
     figures = train_value(run).tested
     assert figures is not None
@@ -88,8 +88,8 @@ def test_draws_are_learnt_beside_the_value(options, records, held_out, tmp_path)
     assert 0 < figures.parts["draw_loss"] < figures.loss
 
 
-def test_a_position_without_a_game_says_nothing_of_draws(options, records, tmp_path):
-    """Its record holds a draw for want of a result."""
+def test_positions_without_a_game_do_not_train_draws(options, records, tmp_path):
+    """Its record has the code of a draw because there is no result."""
     run = value_run(options(records, tmp_path / "run", network=DenseConfig(width=8, hidden=(8,), draw=True)))
     batch = next(iter(run.data.reader))
 
@@ -126,7 +126,7 @@ def test_held_out_positions_without_a_game_give_the_loss_alone(options, records,
         judge_net(str(run.output), run.valid)
 
 
-def test_training_learns_and_tells_it(options, records, held_out, tmp_path, monkeypatch, capfd):
+def test_training_learns_and_reports_it(options, records, held_out, tmp_path, monkeypatch, capfd):
     taken, take_step = [], Run.take_step
     monkeypatch.setattr(Run, "take_step", lambda run, batch: taken.append(take_step(run, batch)) or taken[-1])
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=20, lambda_=0.5, fit_scale=True)
@@ -149,7 +149,7 @@ def test_training_learns_and_tells_it(options, records, held_out, tmp_path, monk
     assert " % of the time waiting for records" in said
 
 
-def test_an_epochs_last_step_is_shown_as_its_own(options, records, tmp_path, monkeypatch, capfd):
+def test_the_last_step_of_an_epoch_is_shown_in_that_epoch(options, records, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr("lite.training.progress.PLAIN_SECONDS", 0.0)
     train_value(options(records, tmp_path / "run"))
     shown = re.findall(r"epoch (\d+)/3  (\d+)/11 ", capfd.readouterr().err)
@@ -157,8 +157,8 @@ def test_an_epochs_last_step_is_shown_as_its_own(options, records, tmp_path, mon
 
 
 @pytest.mark.parametrize("quiet", [True, False])
-def test_the_speed_is_that_of_the_positions_learnt_from(options, records, tmp_path, monkeypatch, capfd, quiet):
-    """Of a set smaller than a batch, and of a run that is cut and goes on."""
+def test_the_speed_counts_trained_positions(options, records, tmp_path, monkeypatch, capfd, quiet):
+    """Also for a set smaller than a batch, and for an interrupted and resumed run."""
     monkeypatch.setattr(Progress, "seconds", lambda self: 2.0)
     monkeypatch.setattr("lite.training.progress.PLAIN_SECONDS", 0.0)
     positions = read_all([records])
@@ -177,7 +177,7 @@ def test_the_speed_is_that_of_the_positions_learnt_from(options, records, tmp_pa
     assert re.findall(r"% +([\d,]+) positions/s", said)[:2] == [f"{learnt / 2:,.0f}", f"{learnt:,}"]
 
 
-def test_the_first_step_which_compiles_does_not_count_for_the_time_left(monkeypatch, capsys):
+def test_the_first_step_does_not_count_in_the_remaining_time(monkeypatch, capsys):
     monkeypatch.setattr("lite.training.progress.PLAIN_SECONDS", 0.0)
     times = iter((100.0, 100.0, 102.0, 102.0, 104.0, 104.0))
     monkeypatch.setattr(Progress, "seconds", lambda self: next(times))
@@ -191,7 +191,7 @@ def test_the_first_step_which_compiles_does_not_count_for_the_time_left(monkeypa
     ]
 
 
-def test_a_fitted_scale_leaves_the_order_of_the_data(options, records, tmp_path):
+def test_fitting_a_scale_does_not_change_the_order_of_the_data(options, records, tmp_path):
     fitted = options(records, tmp_path / "fitted", fit_scale=True)
     train_value(fitted)
     scale = load_model(tmp_path / "fitted")[1].provenance["cp_per_logit"]
@@ -201,13 +201,13 @@ def test_a_fitted_scale_leaves_the_order_of_the_data(options, records, tmp_path)
     assert network_bytes(tmp_path / "fitted") == network_bytes(tmp_path / "given")
 
 
-def test_a_scale_is_fitted_or_told(options, records, tmp_path):
+def test_a_scale_is_fitted_or_given(options, records, tmp_path):
     with pytest.raises(OptionError, match=r"`cp_per_logit` 300\.0: `fit_scale`"):
         train_value(options(records, tmp_path / "run", fit_scale=True, cp_per_logit=300.0))
     options(records, tmp_path / "run", fit_scale=True, net_cp_per_logit=300.0).check()
 
 
-def test_a_scale_is_fitted_to_what_games_say(options, records, tmp_path):
+def test_a_scale_is_fitted_to_results_of_games(options, records, tmp_path):
     played = np.fromfile(records, hcpe_dtype)
     others = played.copy()
     others["result"], others["padding"], others["score"] = 0, NO_RESULT, 900
@@ -258,7 +258,7 @@ def test_another_run_is_not_overwritten_nor_resumed_with_other_options(options, 
         ({"seed": 1 << 64}, "`seed` 18446744073709551616"),
     ],
 )
-def test_senseless_options_are_refused(options, records, tmp_path, change, words):
+def test_invalid_options_are_refused(options, records, tmp_path, change, words):
     with pytest.raises(ValueError, match=words):
         train_value(options(records, tmp_path / "run", **change))
     with pytest.raises(OptionError, match="`valid` "):
@@ -277,7 +277,7 @@ def test_senseless_options_are_refused(options, records, tmp_path, change, words
         ("copy_of_a.hcpe", "folder"),
     ],
 )
-def test_what_is_held_out_is_found_in_folders_too(options, records, held_out, tmp_path, data, valid):
+def test_held_out_files_are_also_found_in_folders_of_data(options, records, held_out, tmp_path, data, valid):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.hcpe").write_bytes(records.read_bytes())
     (tmp_path / "copy_of_a.hcpe").write_bytes(records.read_bytes())
@@ -286,14 +286,14 @@ def test_what_is_held_out_is_found_in_folders_too(options, records, held_out, tm
     with pytest.raises(ValueError, match=r"`valid` .*a\.hcpe: is also in the data"):
         run.check()
     other = bytearray(records.read_bytes())
-    other[32] ^= 1  # of as many bytes
+    other[32] ^= 1  # the same number of bytes
     (tmp_path / "other.hcpe").write_bytes(other)
     dataclasses.replace(run, valid=(held_out, tmp_path / "other.hcpe")).check()
     dataclasses.replace(run, data=(tmp_path / "not there yet",)).check()
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_gpu_that_is_not_there_is_told(options, records, tmp_path):
+def test_a_missing_gpu_is_reported(options, records, tmp_path):
     with pytest.raises(OptionError, match=r"`device` gpu"):
         train_value(options(records, tmp_path / "run", device="gpu"))
     with pytest.raises(OptionError, match="`device` cuda"):
@@ -301,7 +301,7 @@ def test_a_gpu_that_is_not_there_is_told(options, records, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_nan_stops_before_the_weights_and_names_the_batch(options, records, tmp_path, monkeypatch):
+def test_a_nan_stops_before_the_weights_change_and_the_batch_is_named(options, records, tmp_path, monkeypatch):
     run = options(records, tmp_path / "run", save_minutes=1e-9)
     calls = []
 
@@ -318,7 +318,7 @@ def test_a_nan_stops_before_the_weights_and_names_the_batch(options, records, tm
     assert all(torch.isfinite(value).all() for value in load_model(run.output)[0].state_dict().values())
 
 
-def test_a_nan_before_the_first_save_points_at_no_saved_state(options, records, tmp_path, monkeypatch):
+def test_a_nan_before_the_first_save_mentions_no_saved_state(options, records, tmp_path, monkeypatch):
     run = options(records, tmp_path / "run")
     monkeypatch.setattr(targets, "blend", lambda result, *_: np.full(len(result), np.nan, np.float32))
     with pytest.raises(ValueError, match=r"then train again$"):
@@ -327,8 +327,8 @@ def test_a_nan_before_the_first_save_points_at_no_saved_state(options, records, 
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_diverging_run_ends_in_its_error_alone(options, records, tmp_path, threads):
-    """A warning of NumPy's on the way would be raised here."""
+def test_a_diverging_run_ends_with_one_error(options, records, tmp_path, threads):
+    """A warning of NumPy would be raised as an error here."""
     far = OptimiserConfig(learning_rate=1e30, clip=0)
     net = DenseConfig(width=8, hidden=(8,), perspectives=2)
     with pytest.raises(ValueError, match=r"^loss .*stopped before the weights were touched"):
@@ -348,7 +348,7 @@ def test_weights_are_untouched_by_a_bad_gradient(options, records, tmp_path, mon
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to oneself")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_a_request_to_end_saves(options, records, tmp_path, monkeypatch, capfd, name):
+def test_a_signal_saves_the_state(options, records, tmp_path, monkeypatch, capfd, name):
     run = options(records, tmp_path / "run", epochs=10000)
 
     def press() -> None:
@@ -367,8 +367,8 @@ def test_a_request_to_end_saves(options, records, tmp_path, monkeypatch, capfd, 
     assert load_state(run.output / "state.safetensors")[1]["step"] == step + 1
 
 
-def test_a_request_to_end_in_the_last_step_leaves_a_finished_run(options, records, tmp_path, monkeypatch, capfd):
-    """And what trains network after network hears of it."""
+def test_a_signal_in_the_last_step_leaves_a_finished_run(options, records, tmp_path, monkeypatch, capfd):
+    """A caller that trains several networks is also interrupted."""
     run = options(records, tmp_path / "run", epochs=1)
 
     def step_and_press(self, batch, take=Run.take_step):
@@ -386,7 +386,7 @@ def test_a_request_to_end_in_the_last_step_leaves_a_finished_run(options, record
     assert train_value(dataclasses.replace(run, resume=True)) == Outcome(11, 11, None)
 
 
-def test_an_epochs_short_last_batch_is_passed_over(options, records, tmp_path):
+def test_the_short_last_batch_of_an_epoch_is_skipped(options, records, tmp_path):
     run = value_run(options(records, tmp_path / "run"))
     reader = run.data.reader
     enough = [run.task.is_enough(batch, reader.positions) for batch in reader]
@@ -398,7 +398,7 @@ def test_too_little_data_for_a_batch_is_one_batch(options, records, tmp_path):
     assert load_state(tmp_path / "run" / "state.safetensors")[1]["step"] == 2
 
 
-def test_the_bench_gives_its_figures():
+def test_the_bench_reports_its_figures():
     kinds = {"small": LiteConfig((4, 2, 8)), "nnue": KpConfig(32, ())}
     figures = bench_training(kinds, batch_size=64, rounds=1)
     assert set(figures) == {
@@ -408,7 +408,7 @@ def test_the_bench_gives_its_figures():
     assert all(value > 0 for value in figures.values())
 
 
-def test_clock():
+def test_times_are_formatted_as_clocks():
     assert [clock(s) for s in (0, 61, 3725)] == ["0:00", "1:01", "1:02:05"]
 
 
@@ -421,7 +421,7 @@ def test_clock():
         (KpConfig(width=32, hidden=(8,)), 2),
     ],
 )
-def test_batches_with_too_few_quiet_positions_are_passed_over(options, records, tmp_path, network, batch_size):
+def test_batches_with_too_few_quiet_positions_are_skipped(options, records, tmp_path, network, batch_size):
     games, is_quiet = np.fromfile(records, hcpe_dtype), training.quiet_positions(read_all([records]))
     np.concatenate((games[is_quiet][:32], games[~is_quiet][:32])).tofile(tmp_path / "some.hcpe")
     made = {"network": network, "batch_size": batch_size, "quiet": True, "epochs": 2}
@@ -432,7 +432,7 @@ def test_batches_with_too_few_quiet_positions_are_passed_over(options, records, 
     assert figures.step == figures.steps == 2 * 64 // batch_size
 
 
-def test_quiet_positions_alone_give_the_loss(options, records, tmp_path):
+def test_only_quiet_positions_count_in_the_loss(options, records, tmp_path):
     run = value_run(options(records, tmp_path / "run", quiet=True))
     batch = next(iter(run.data.reader))
     keep = training.quiet_positions(batch)
@@ -446,7 +446,7 @@ def test_quiet_positions_alone_give_the_loss(options, records, tmp_path):
     assert losses[0] == pytest.approx(losses[1], abs=1e-6)
 
 
-def test_half_of_the_positions_are_mirrored_others_at_each_step(options, records, tmp_path, monkeypatch):
+def test_half_of_the_positions_are_mirrored_at_random_in_each_step(options, records, tmp_path, monkeypatch):
     run = value_run(options(records, tmp_path / "run", mirror=True, network=DenseConfig(width=8, hidden=(8,))))
     batch, shown = next(iter(run.data.reader)), []
     task, learner = run.task, run.learner
@@ -471,14 +471,14 @@ def test_records_without_a_quiet_position_are_refused(options, records, tmp_path
         train_value(run)
 
 
-def test_quiet_positions():
-    """A move's target is a square of the real board; the batch's board is turned for white."""
+def test_quiet_positions_by_hand():
+    """Targets of moves are squares of the real board, but the boards of a batch are turned for white."""
     batch = synthetic_batch(4)
     batch.pieces[:] = 28
     batch.pieces[:, 10] = 14  # an enemy pawn
     batch.turn[:] = [0, 0, 1, 1]
     batch.move[:] = [20 << 7 | 10, 20 << 7 | 11, 20 << 7 | 70, 20 << 7 | 10]  # 80 - 10 = 70
     assert training.quiet_positions(batch).tolist() == [False, True, False, True]
-    batch.pieces[:, [0, 80]] = 14  # where a move of 0 would go
+    batch.pieces[:, [0, 80]] = 14  # the target of a move of 0
     batch.move[:] = 0
     assert training.quiet_positions(batch).all()

@@ -1,4 +1,4 @@
-"""Several processes take the steps that one would, and end together."""
+"""Several processes give the steps of a single one, and end together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lite.workers import Workers, join_workers
 from liteshogi.__main__ import _run
 from tests.lite.training.write_losses import RUNS, STEPS, TORCHRUN, held_out_losses
 
-pytestmark = pytest.mark.timeout(900)  # a minute where the cores are free; processes that wait for each other need both
+pytestmark = pytest.mark.timeout(900)  # a minute on free cores; processes that wait for each other need both
 linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
 
 
@@ -31,7 +31,7 @@ def python(*words: object) -> subprocess.Popen[str]:
 
 
 @given(st.integers(0, 100), st.integers(1, 9))
-def test_shares_are_the_whole(count: int, size: int) -> None:
+def test_shares_add_up_to_the_batch(count: int, size: int) -> None:
     parts = [list(range(count))[Workers(rank, size).share(count)] for rank in range(size)]
     assert [one for part in parts for one in part] == list(range(count))
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
@@ -47,7 +47,7 @@ def test_variables_that_torchrun_does_not_set_are_refused(monkeypatch: pytest.Mo
 
 @pytest.fixture(scope="module")
 def figures(records: Path, held_out: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Where one process and where two have written their losses."""
+    """The folders of losses of one process and of two."""
     folders = [tmp_path_factory.mktemp(name) for name in ("one", "two")]
     if hasattr(os, "fork"):
         code = (
@@ -67,8 +67,8 @@ def figures(records: Path, held_out: Path, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_two_processes_take_the_steps_of_one(figures: list[Path], name: str) -> None:
-    """Also where shares differ in size, where one is empty, and where filters leave positions out."""
+def test_two_processes_give_the_steps_of_one(figures: list[Path], name: str) -> None:
+    """Also if shares differ in size, if one is empty, and if filters exclude positions."""
     one, two = (json.loads((folder / f"{name}.json").read_text()) for folder in figures)
     steps = RUNS[name].get("max_steps", STEPS)
     assert len(one["losses"]) == steps
@@ -82,15 +82,15 @@ def test_two_processes_take_the_steps_of_one(figures: list[Path], name: str) -> 
     assert logs[0] == logs[1]
 
 
-def test_a_cut_and_resumed_run_ends_with_the_same_bits(figures: list[Path]) -> None:
+def test_an_interrupted_and_resumed_run_ends_with_the_same_bits(figures: list[Path]) -> None:
     for folder in figures:
         whole, cut = (load_state(folder / name / "state.safetensors")[0] for name in ("lite", "resumed"))
         for group, members in whole.items():
             assert all(torch.equal(tensor, cut[group][name]) for name, tensor in members.items())
 
 
-def test_another_device_takes_the_same_steps(figures: list[Path]) -> None:
-    """By PyTorch's own operations, and not by the fused step."""
+def test_another_device_gives_the_same_steps(figures: list[Path]) -> None:
+    """It uses plain PyTorch operations instead of the fused step."""
     fused, gathered = (json.loads((figures[0] / f"{name}.json").read_text()) for name in ("untied", "gathered"))
     assert gathered["losses"] != fused["losses"]
     np.testing.assert_allclose(gathered["losses"], fused["losses"], rtol=0, atol=1e-9)
@@ -101,7 +101,7 @@ def test_another_device_takes_the_same_steps(figures: list[Path]) -> None:
 
 @pytest.fixture
 def endless(records: Path, tmp_path: Path):
-    """Two processes in the midst of a run that would take hours, and its folder."""
+    """Two processes during a run that would take hours, and its folder."""
     folder, words = tmp_path / "run", ("--batch-size", 128, "--epochs", 100000, "--save-minutes", 1e-4)
     process = python(*TORCHRUN, "-m", "liteshogi", "train", "dense", records, "-o", folder, *words)
     while not (folder / "state.safetensors").exists():
@@ -113,7 +113,7 @@ def endless(records: Path, tmp_path: Path):
 
 
 def process_of_rank(launcher: int, rank: int) -> int:
-    """The process that torchrun started as this rank."""
+    """Return the number of the process that torchrun started as this rank."""
     for process in Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split():
         if f"RANK={rank}".encode() in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
             return int(process)
@@ -123,21 +123,21 @@ def process_of_rank(launcher: int, rank: int) -> int:
 @linux
 @pytest.mark.slow
 @pytest.mark.parametrize("rank", [0, 1])
-def test_the_end_of_one_is_the_end_of_all(endless, records: Path, rank: int) -> None:
+def test_the_end_of_one_process_ends_all(endless, records: Path, rank: int) -> None:
     process, folder = endless
     os.kill(process_of_rank(process.pid, rank), signal.SIGKILL)
     said = process.communicate(timeout=120)[1]
     assert process.returncode != 0
     assert "exitcode  : -9 " in said
     step = load_state(folder / "state.safetensors")[1]["step"]
-    # One process goes on where two were, and nothing holds the folder.
+    # One process resumes the run of two, and the folder is not locked.
     assert _run(["train", "dense", "--config", str(folder / "run.json"), "--resume", "--max-steps", "3"]) == 0
     assert load_model(folder)[1].provenance["step"] == step + 3
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals to another process there")
 @pytest.mark.parametrize("name", ["SIGINT", pytest.param("SIGTERM", marks=pytest.mark.slow)])
-def test_a_request_to_end_saves_once(endless, name: str) -> None:
+def test_a_signal_saves_the_state_once(endless, name: str) -> None:
     process, folder = endless
     process.send_signal(getattr(signal, name))
     said = process.communicate(timeout=120)[1]

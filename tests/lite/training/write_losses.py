@@ -1,4 +1,4 @@
-"""Train each kind of network a little in float64, in one process or in several, and write what it gave:
+"""Train each kind of network a little in float64, in one process or in several, and write the losses:
 `python -m tests.lite.training.write_losses RECORDS HELD_OUT FOLDER [DEVICE]`, by itself or started by torchrun."""
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ RUNS = {
     "single": {"network": KpConfig(32, (8, 4)), "batch_size": 1, "epochs": 1},
 }
 STEPS, CUT = 30, 12
-"""The run that is resumed is cut after CUT steps. The device cpu:0 is the CPU, taken for one that the fused step cannot
-serve. Odd batches leave no equal shares, and those of one position nothing for one of two processes. HalfKP's steps are
-fewer, for each takes both processes a tenth of a second."""
+"""The resumed run is interrupted after CUT steps. The device cpu:0 is the CPU, treated as one without a fused step.
+Odd batches give unequal shares, and batches of one position leave nothing for one of two processes. HalfKP takes fewer
+steps, because each takes both processes a tenth of a second."""
 
 
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 
 
 def held_out_losses(run: Path) -> list[float]:
-    """After each epoch of a run in that directory."""
+    """Return the held-out loss after each epoch of the run in a directory."""
     return [line.loss for line in lines_of(EpochTest, read_log(run))]
 
 
@@ -65,7 +65,7 @@ class ObservedRun(Run):
 
 def main(records: Path, held_out: Path, folder: Path, device: str | None) -> None:
     torch.set_default_dtype(torch.float64)
-    fused_step.PART_POSITIONS = 30  # else no thread would be worth such batches
+    fused_step.PART_POSITIONS = 30  # otherwise such small batches would use one thread
     for name, changes in RUNS.items():
         common = {
             "batch_size": 127,
@@ -91,7 +91,7 @@ def main(records: Path, held_out: Path, folder: Path, device: str | None) -> Non
 def one_and_two(records: Path, held_out: Path, one: Path, two: Path) -> None:
     """Run `main` in two processes and then in this one.
 
-    Torchrun's variables are set, but PyTorch is imported once and not by torchrun and each of its processes.
+    The variables of torchrun are set, but PyTorch is imported only once.
     """
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

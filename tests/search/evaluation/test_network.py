@@ -165,7 +165,7 @@ def test_what_is_read_is_what_the_file_says(scratch: Path, data: st.DataObject) 
     assert message.startswith(f"{scratch}: ")
 
 
-def test_a_description_without_bottom_is_refused(tmp_path: Path) -> None:
+def test_a_deeply_nested_description_is_refused(tmp_path: Path) -> None:
     text, path = "[" * 100_000, tmp_path / "deep.safetensors"
     header = {"format": FORMAT, "version": "1", "data": text, "checksum": f"{zlib.crc32(text.encode()):08x}"}
     save_file({}, path, header)
