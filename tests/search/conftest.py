@@ -1,4 +1,4 @@
-"""Fixtures shared by the tests of the rules: games to walk along, random and recorded."""
+"""Fixtures of the tests of the search: random and recorded games."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from search.rules.movegen import list_moves
 from search.rules.position import do_move
 from search.rules.sfen import position_from_sfen
 
-# Positions that random play from the start rarely reaches: full hands, entered kings, promoted pieces, checks.
+# Positions that random games from the start rarely reach: full hands, entered kings, promoted pieces, checks.
 ROOTS = (
     "startpos",
     "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",
@@ -29,7 +29,7 @@ def roots() -> tuple[str, ...]:
 
 
 def _rounds() -> tuple[str, tuple[str, ...]]:
-    """Two kings walk round the two ranks of their own side, three times but for a ply: 36 plies each time."""
+    """Return moves of two kings around two ranks of their side, three rounds of 36 plies except for the last ply."""
     files = "123456789"
     black = [file + "h" for file in reversed(files)] + [file + "i" for file in files]
     white = [file + "b" for file in reversed(files)] + [file + "a" for file in files]
@@ -65,7 +65,7 @@ def play_random():
             moves = list_moves(pos)
             if not moves:
                 return
-            # Captures and checks keep hands full and positions varied; plain random games drift.
+            # Captures and checks keep hands full and positions varied, unlike uniformly random moves.
             line.append(generator.choice(moves))
             do_move(pos, np.int64(line[-1]))
 

@@ -1,4 +1,4 @@
-"""Time control: thousands of games on simulated clocks without a loss on time, and time used sensibly."""
+"""Time control: thousands of games on simulated clocks without a loss on time, and with sensible use of time."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_no_game_is_lost_on_time(games):
         play(control, margins, moves, game, 8 if at_home else margins.network_delay)
 
 
-def test_little_is_left_after_eighty_moves():
+def test_little_time_is_left_after_eighty_moves():
     for control in CONTROLS:
         at_home = control.base + control.byoyomi + control.increment < 60_000
         margins = Margins(0, 0) if at_home else Margins()
@@ -97,7 +97,7 @@ def test_little_is_left_after_eighty_moves():
         assert sum(clock for _, _, clock in used) > 0.7 * given, control
 
 
-def test_more_time_is_never_less_thought():
+def test_more_time_never_shortens_a_move():
     for controls in ("byoyomi", "btime"):
         last = 0
         for milliseconds in range(5, 30_000, 7):
@@ -155,7 +155,7 @@ def test_an_increment_counts_only_on_a_clock_that_has_not_got_it():
     assert within.maximum < 5_000
 
 
-def test_late_in_a_long_game_a_small_clock_is_neither_burnt_nor_hoarded():
+def test_late_in_a_long_game_a_small_clock_is_used_gradually():
     (early, late), (_, ten_seconds) = (
         [plan(Clocks(btime=left), 0, game_ply, Margins()) for game_ply in (1, 120)] for left in (3_000, 10_000)
     )
@@ -166,13 +166,13 @@ def test_late_in_a_long_game_a_small_clock_is_neither_burnt_nor_hoarded():
     assert ten_seconds.optimum > 10_000 / 240
 
 
-def test_main_time_goes_before_byoyomi_begins():
+def test_main_time_is_used_before_byoyomi():
     used = play(Control(300_000, byoyomi=10_000), Margins(), 100, 5, 20)
     assert min(left for left, _, _ in used) < 20_000
     assert all(thought > 7_000 for _, thought, _ in used[10:])
 
 
-def test_the_last_of_the_main_time_is_not_spent_on_one_move():
+def test_the_rest_of_the_main_time_is_not_spent_on_one_move():
     near, far = (plan(Clocks(btime=left, byoyomi=10_000), 0, 60, Margins()) for left in (30_000, 60_000))
     assert near is not None
     assert far is not None
@@ -188,7 +188,7 @@ def test_the_last_of_the_main_time_is_not_spent_on_one_move():
         (Control(900_000, increment=5_000), 0.2),
     ],
 )
-def test_an_engine_that_needs_less_than_was_planned_ends_its_game_with_little(control, most):
+def test_an_engine_that_uses_less_than_planned_ends_with_little_time(control, most):
     left = control.base
     for number in range(60):
         clocks = Clocks(btime=left, wtime=left, byoyomi=control.byoyomi, binc=control.increment)
@@ -200,19 +200,19 @@ def test_an_engine_that_needs_less_than_was_planned_ends_its_game_with_little(co
 
 
 @pytest.mark.parametrize("left", [-1_000, 0, 1, 5, 20, 100, 1_000])
-def test_a_clock_that_is_all_but_empty(left):
+def test_a_nearly_empty_clock_is_not_exceeded(left):
     budget = plan(Clocks(btime=max(0, left), wtime=0), 0, 100, Margins())
     assert budget is not None
     assert 1 <= budget.optimum <= budget.maximum <= max(1, left)
 
 
-def test_movetime_is_used_whole():
+def test_movetime_is_used_completely():
     budget = plan(Clocks(movetime=1_000), 0, 1, Margins())
     assert budget == Budget(1_000 - OWN_DELAY, 1_000 - OWN_DELAY)
     assert plan(Clocks(movetime=0), 0, 1, Margins()) == Budget(1, 1)
 
 
-def test_minimum_thinking_time():
+def test_minimum_thinking_time_is_used():
     margins = Margins(120, 1120, minimum_thinking_time=20_000)
     rich, poor = (plan(Clocks(btime=left, wtime=left), 0, 1, margins) for left in (400_000, 30_000))
     assert rich is not None
@@ -221,12 +221,12 @@ def test_minimum_thinking_time():
     assert poor.optimum < 2_000
 
 
-def test_no_clock_no_budget():
+def test_without_a_clock_there_is_no_budget():
     assert plan(Clocks(), 0, 1, Margins()) is None
 
 
 @pytest.mark.parametrize("name", ["btime", "byoyomi", "binc"])
-def test_a_clock_without_time_gives_the_least(name):
+def test_a_clock_without_time_gives_the_minimum(name):
     assert plan(Clocks(**{name: 0}), 0, 1, Margins()) == Budget(1, 1)
 
 
@@ -241,19 +241,19 @@ def test_each_side_has_its_own_clock():
 @pytest.mark.parametrize(
     ("elapsed", "factor", "enough"), [(899, 1, False), (901, 1, True), (901, 1.5, False), (1351, 1.5, True)]
 )
-def test_no_iteration_is_begun_that_would_lead_far_beyond_the_optimum(elapsed, factor, enough):
+def test_iterations_that_would_far_exceed_the_optimum_are_not_started(elapsed, factor, enough):
     assert Budget(1_000, 3_000).is_enough(elapsed, factor) == enough
     assert not Budget(1_000, 1_000).is_enough(elapsed, factor)  # unused time would be lost
 
 
-def test_the_minimum_is_thought_however_clear_the_move_is():
+def test_the_minimum_time_applies_to_clear_moves():
     margins = Margins(120, 1120, minimum_thinking_time=3_000)
     budget = plan(Clocks(btime=60_000, wtime=60_000), 0, 21, margins)
     assert budget is not None
     assert 2_000 < budget.minimum <= 3_000 - 120
     assert not budget.is_enough(budget.minimum, 0.01)
     assert budget.is_enough(budget.minimum + 1, 0.01)
-    short = plan(Clocks(btime=2_000, wtime=2_000), 0, 21, margins)  # no rule is worth losing the game
+    short = plan(Clocks(btime=2_000, wtime=2_000), 0, 21, margins)  # the minimum must not lose the game on time
     assert short is not None
     assert short.minimum <= short.maximum < 1_000
     assert after_pondering(budget, 1_000).minimum == budget.minimum - 1_000
@@ -269,7 +269,7 @@ def test_a_first_move_has_no_increment_yet():
     assert nothing is not None
     assert 1_000 < first.maximum <= 1_500
     assert later.maximum > 3_000
-    assert nothing.maximum > 1_000  # otherwise there would be no game
+    assert nothing.maximum > 1_000  # otherwise the side would have no time
 
 
 def test_a_move_takes_about_its_optimum_on_average():
@@ -281,7 +281,7 @@ def test_a_move_takes_about_its_optimum_on_average():
     assert 0.9 < np.mean(taken) / budget.optimum < 1.1
 
 
-def test_thought_on_the_opponents_time_counts():
+def test_time_of_pondering_counts():
     budget = Budget(10_000, 30_000)
     assert after_pondering(budget, 0) == budget
     assert after_pondering(budget, 10_000) == Budget(5_000, 15_000)
@@ -291,7 +291,7 @@ def test_thought_on_the_opponents_time_counts():
     assert after_pondering(byoyomi, 100_000) == byoyomi
 
 
-def test_an_engine_that_is_always_in_time_leaves_little_unused():
+def test_a_punctual_engine_uses_nearly_all_time():
     punctuality, clocks = Punctuality(), Clocks(byoyomi=100)
     for _ in range(15):
         punctuality.note(0.8)
@@ -338,7 +338,7 @@ def test_a_timer_that_was_cancelled_too_late_does_not_stop_the_next_search():
 
 
 @pytest.mark.parametrize("needs_timer", [False, True])
-def test_without_a_thread_for_its_timer_only_a_search_that_needs_it_ends_at_once(monkeypatch, needs_timer):
+def test_without_a_timer_thread_only_timed_searches_end_at_once(monkeypatch, needs_timer):
     rung = threading.Event()
     clock = SearchClock(rung.set, needs_timer)
     monkeypatch.setattr("search.clock.started", lambda thread: None)

@@ -1,4 +1,4 @@
-"""Levels: legal and varied moves, equal ones for equal seeds, mates that are played, and ratings that rise."""
+"""Levels: legal and varied moves that depend on the seed, mates are played, and ratings increase by level."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def engine() -> AlphaBetaEngine:
 
 
 def opening(engine: AlphaBetaEngine, name: str, seed: int) -> tuple[str, ...]:
-    """The first moves of a level against itself."""
+    """Return the first moves of a level against itself."""
     engine.set_level(name, seed)
     engine.new_game()
     moves: list[str] = []
@@ -33,7 +33,7 @@ def opening(engine: AlphaBetaEngine, name: str, seed: int) -> tuple[str, ...]:
     return tuple(moves)
 
 
-def test_ratings_rise_by_a_few_hundred_a_level():
+def test_ratings_increase_by_a_few_hundred_per_level():
     assert list(NAMES) == [FULL, *(level.name for level in LEVELS)]
     assert all(name.isascii() and name.isalnum() for name in NAMES)
     assert all(level.error > 0 for level in LEVELS)
@@ -42,7 +42,7 @@ def test_ratings_rise_by_a_few_hundred_a_level():
 
 
 @pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.name)
-def test_a_level_plays_legal_moves_which_its_seed_decides(engine, level):
+def test_a_level_plays_legal_moves_that_depend_on_its_seed(engine, level):
     games = [opening(engine, level.name, seed) for seed in (1, 2, 3, 4, 1)]  # illegal moves are refused
     assert games[0] == games[-1]
     assert len(set(games)) > 1
@@ -79,14 +79,14 @@ def test_limits_of_a_search_may_be_below_those_of_the_level(engine):
     assert engine.analyse("startpos", time_ms=60_000).nodes <= 1.2 * (LEVELS[-1].nodes or 0)
 
 
-def test_a_level_returns_one_line_whatever_is_asked(engine):
+def test_a_level_always_returns_one_line(engine):
     engine.set_level("level2")
     found = engine.analyse("startpos", multipv=5)
     assert [line.rank for line in found] == [1]
     assert engine.multipv == 1
 
 
-def test_more_threads_change_nothing():
+def test_more_threads_do_not_change_the_moves_of_a_level():
     moves = []
     for threads in (1, 2):
         engine = AlphaBetaEngine("default", 1, threads)
@@ -102,7 +102,7 @@ def test_a_worse_move_is_drawn_less_often():
     assert drawn.count(2) <= 2
 
 
-def test_a_mate_is_played_and_a_lost_game_leaves_a_choice():
+def test_a_mate_is_played_and_a_lost_game_still_has_a_choice():
     level, random = Level("level", 2, 300), Random(1)
     assert {level.draw([MATE - 1, MATE - 3], random) for _ in range(50)} == {0}
     assert {level.draw([-3000, -MATE + 2], random) for _ in range(50)} == {0, 1}

@@ -1,4 +1,4 @@
-"""The cache of compiled code: filled ahead, complete, and cleared of unused code."""
+"""The cache of compiled code: it is filled in advance, complete, and cleared of unused code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from search import warmup
 from search.compiling.cache_directory import note_use
 
 
-def test_what_nobody_used_for_a_month_is_removed(tmp_path, monkeypatch):
+def test_code_unused_for_a_month_is_removed(tmp_path, monkeypatch):
     monkeypatch.setattr(warmup, "CACHE_DIRECTORY", tmp_path / "plain-0123")
     month_ago = time.time() - 31 * 86400
     for name in ("plain-0123/search.bits-old", "plain-0123/search.bits-fresh", "vnni-old/lite.decode-old"):
@@ -30,7 +30,7 @@ def test_what_nobody_used_for_a_month_is_removed(tmp_path, monkeypatch):
     assert not (tmp_path / "vnni-old").exists()
 
 
-def test_a_use_is_noted_once_a_day(tmp_path):
+def test_a_use_is_recorded_once_per_day(tmp_path):
     now = time.time()
     for age, changed in ((30 * 86400, True), (3600, False)):
         os.utime(tmp_path, (now - age, now - age))
@@ -72,13 +72,13 @@ print(compiled)
 """
 
 
-def test_after_the_warm_up_nothing_compiles():
+def test_nothing_compiles_after_the_warm_up():
     done = subprocess.run([sys.executable, "-c", _NOTHING_COMPILES], capture_output=True, text=True, timeout=280)
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
 
 
-@pytest.mark.slow  # compiles all anew
-def test_what_is_compiled_ahead_is_what_the_search_calls(tmp_path):
+@pytest.mark.slow  # compiles everything again
+def test_functions_compiled_ahead_are_those_that_the_search_calls(tmp_path):
     """Functions compiled for other types would be stored beside those that the search needs."""
     stored = {}
     for part in ("ahead", "search"):

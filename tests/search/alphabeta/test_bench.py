@@ -8,11 +8,11 @@ from search.alphabeta.bench import POSITIONS, SIGNATURE, signature
 from search.system.options import OptionError
 
 
-def test_the_signature_is_what_the_sources_say():
+def test_the_signature_equals_that_in_the_sources():
     assert signature().signature == signature(limit=1_000_000).nodes == SIGNATURE
 
 
-def test_limited_searches_have_a_speed_and_no_signature():
+def test_limited_searches_have_a_speed_but_no_signature():
     found = signature("dense-64-16", depth=9, limit=5000)
     assert found.signature is None
     assert found.nps > 0

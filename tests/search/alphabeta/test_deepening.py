@@ -17,7 +17,7 @@ from search.score import INFINITE
 MIDDLE = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
 
 
-def test_a_helper_that_begins_at_the_second_depth_orders_its_moves_by_this_search_alone():
+def test_a_helper_thread_orders_its_first_moves_by_this_search_only():
     network, nodes = material_network(), []
     for counts_before in (0, np.arange(1 << 15)[::-1]):
         thread = SearchThread(network, TranspositionTable(1))
@@ -30,7 +30,7 @@ def test_a_helper_that_begins_at_the_second_depth_orders_its_moves_by_this_searc
     assert nodes[0] == nodes[1]
 
 
-def test_an_iteration_may_take_so_many_times_the_nodes_of_all_before_it():
+def test_an_iteration_is_limited_to_a_multiple_of_the_nodes_of_earlier_ones():
     thread = SearchThread(material_network(), TranspositionTable(1))
     set_sfen(thread.position, MIDDLE)
     begin_search(thread.position, thread.record, np.int64(0))
@@ -41,7 +41,7 @@ def test_an_iteration_may_take_so_many_times_the_nodes_of_all_before_it():
     assert thread.record["grow_until"] == before + GROWTH * (before + GROWTH_NODES)
 
 
-def test_beyond_them_other_nodes_are_searched():
+def test_beyond_the_limit_of_an_iteration_other_nodes_are_searched():
     nodes = []
     for until in (0, 1 << 40):
         thread = SearchThread(material_network(), TranspositionTable(1))
@@ -56,7 +56,7 @@ def test_beyond_them_other_nodes_are_searched():
     assert nodes[0] != nodes[1]
 
 
-def test_a_better_move_of_a_depth_that_was_cut_counts_for_whoever_asks():
+def test_a_better_move_of_an_interrupted_depth_counts():
     network, seen = material_network(), set()
     for nodes in range(200, 6000, 200):
         thread = SearchThread(network, TranspositionTable(1))

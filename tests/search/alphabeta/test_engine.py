@@ -29,7 +29,7 @@ from search.system.options import OptionError
 
 MIDDLE = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
 MATE_IN_ONE = "8k/9/8G/9/9/9/9/9/K8 b G 1"
-MATE_IN_FIVE = "l3pssnl/5k3/p1+P1NppS1/7Pp/9/6+R2/1P1PPPP1P/B1GS5/L4K1NL b RBGN4P2gp 139"  # of nshogi's test set
+MATE_IN_FIVE = "l3pssnl/5k3/p1+P1NppS1/7Pp/9/6+R2/1P1PPPP1P/B1GS5/L4K1NL b RBGN4P2gp 139"  # from nshogi's test set
 MATED = "8k/8G/8G/9/9/9/9/9/K8 w - 1"
 DECLARED = "+P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG 200"
 ONE_MOVE = "8k/9/8R/9/9/9/9/9/K8 w - 1"
@@ -57,7 +57,7 @@ def replay(sfen: str, line: tuple[str, ...]) -> np.void:
     return pos
 
 
-def test_the_names_of_the_package():
+def test_the_package_exports_its_names():
     assert liteshogi.Engine is Engine
     assert liteshogi.AlphaBetaEngine is AlphaBetaEngine
     assert liteshogi.Analysis is Analysis
@@ -81,7 +81,7 @@ def test_analysis_to_a_depth_is_repeatable(engine):
     assert AlphaBetaEngine(material_network(), 8).analyse(MIDDLE, depth=7).nodes == found.nodes
 
 
-def test_what_was_learnt_by_ply_does_not_outlive_its_search(engine):
+def test_histories_by_ply_are_reset_for_each_search(engine):
     engine.analyse(MIDDLE, depth=1)
     (thread,) = engine._threads
     thread.record["low_ply_history"] = 7000
@@ -97,12 +97,12 @@ def test_nodes_are_a_limit(engine):
 
 @pytest.mark.parametrize("limit", ["nodes", "depth"])
 @pytest.mark.parametrize("number", [0, -1, 10**30])
-def test_a_limit_that_nobody_counts_to_is_refused(engine, limit, number):
+def test_limits_beyond_the_counters_are_refused(engine, limit, number):
     with pytest.raises(OptionError, match=f"`{limit}` {number}"):
         engine.analyse(MIDDLE, **{limit: number})
 
 
-def test_every_line_that_is_reported_is_legal(engine):
+def test_every_reported_line_is_legal(engine):
     lines: list[Analysis] = []
     engine.multipv = 3
     engine.analyse(MIDDLE, depth=6, on_info=lines.append)
@@ -117,13 +117,15 @@ def test_every_line_that_is_reported_is_legal(engine):
 
 
 @pytest.mark.parametrize("budget", [None, Budget(60_000, 60_000)])
-def test_each_depth_is_told_as_if_it_were_the_last(engine, budget):
+def test_reports_of_a_depth_equal_those_of_a_search_to_that_depth(engine, budget):
     reported: list[Analysis] = []
     engine.set_position(MIDDLE)
     engine.ready(budget)
     engine.search(Limits(depth=12), reported.append)
     assert [line.depth for line in reported] == list(range(1, 13))
-    assert reported[2].nodes < REPORTED_NODES < reported[-2].nodes  # some depths were reported together, some alone
+    assert (
+        reported[2].nodes < REPORTED_NODES < reported[-2].nodes
+    )  # some depths were reported together, some separately
     for line in reported:
         engine.new_game()
         alone = engine.analyse(MIDDLE, depth=line.depth)
@@ -133,14 +135,14 @@ def test_each_depth_is_told_as_if_it_were_the_last(engine, budget):
 
 
 def cut_searches(engine, position, counts):
-    """Search with each of these numbers of nodes and an empty table; return the results and the last reports."""
+    """Search with these numbers of nodes and empty tables; return the results and the last reports."""
     for nodes in counts:
         reported: list[Analysis] = []
         engine.new_game()
         yield engine.analyse(position, nodes=nodes, on_info=reported.append), reported[-1]
 
 
-def test_a_depth_that_was_cut_leaves_the_last_one_as_it_was_told(engine):
+def test_an_interrupted_depth_does_not_change_the_last_report(engine):
     cut = 0
     for found, reported in cut_searches(engine, MIDDLE, range(1000, 21_000, 1000)):
         if found.depth == reported.depth:
@@ -149,7 +151,7 @@ def test_a_depth_that_was_cut_leaves_the_last_one_as_it_was_told(engine):
     assert cut > 10
 
 
-def test_a_better_move_that_a_depth_found_before_it_was_cut_has_its_own_score(engine):
+def test_a_better_move_of_an_interrupted_depth_has_its_own_score(engine):
     bettered = 0
     for found, reported in cut_searches(engine, MATE_IN_FIVE, range(3000, 5000, 100)):
         if found.pv[0] != reported.pv[0]:
@@ -159,15 +161,15 @@ def test_a_better_move_that_a_depth_found_before_it_was_cut_has_its_own_score(en
     assert bettered > 1
 
 
-def test_however_a_depth_is_cut_it_has_looked_a_ply_ahead():
-    """Also if its first window failed and there was no time for the next one."""
+def test_interrupted_depths_have_a_selective_depth():
+    """Also if its first window failed and there was no time for another."""
     engine = AlphaBetaEngine("default", hash_mb=2)
     for nodes in range(860, 1000):
         engine.new_game()
         assert engine.analyse(MIDDLE, nodes=nodes).seldepth > 0
 
 
-def test_the_times_of_depths_that_are_told_together_are_those_of_their_nodes(engine, monkeypatch):
+def test_depths_that_are_reported_together_have_times_by_their_nodes(engine, monkeypatch):
     monkeypatch.setattr("search.alphabeta.engine.REPORTED_NODES", 10**9)
     monkeypatch.setattr("search.alphabeta.engine._since", lambda begun: 10_000)
     reported: list[Analysis] = []
@@ -178,7 +180,7 @@ def test_the_times_of_depths_that_are_told_together_are_those_of_their_nodes(eng
         assert share - 1 <= line.milliseconds <= share
 
 
-def test_the_best_lines_are_those_told_last(engine):
+def test_the_best_lines_are_the_last_reported_ones(engine):
     reported: list[Analysis] = []
     lines = engine.analyse(MIDDLE, depth=6, multipv=3, on_info=reported.append)
     assert [(line.pv, line.score, line.rank) for line in lines] == [
@@ -210,7 +212,7 @@ def test_a_second_search_of_an_engine_is_refused(engine):
 
 @given(nodes=st.integers(1, 20_000), count=st.integers(1, 40))
 @settings(max_examples=30)
-def test_however_short_the_search_its_lines_are_different_legal_moves_in_order(engine, nodes, count):
+def test_lines_of_the_shortest_searches_are_distinct_legal_and_ordered(engine, nodes, count):
     lines = engine.analyse(MIDDLE, nodes=nodes, multipv=count)
     assert [line.rank for line in lines] == list(range(1, len(lines) + 1))
     assert len({line.best_move for line in lines}) == len(lines) <= count
@@ -218,11 +220,11 @@ def test_however_short_the_search_its_lines_are_different_legal_moves_in_order(e
         replay(MIDDLE, line.pv)
         assert line.best_move == line.pv[0]
     deep = [line for line in lines if line.depth == lines[0].depth]
-    assert lines[: len(deep)] == deep  # followed by those of the depth before
+    assert lines[: len(deep)] == deep  # followed by lines of the previous depth
     assert [line.score for line in deep] == sorted((line.score for line in deep), reverse=True)
 
 
-def test_more_lines_than_moves(engine):
+def test_more_lines_than_moves_give_all_moves(engine):
     engine.multipv = 500
     lines: list[Analysis] = []
     engine.analyse(ONE_MOVE, depth=2, on_info=lines.append)
@@ -235,12 +237,12 @@ def test_time_is_a_limit(engine):
 
 @pytest.mark.parametrize("limit", ["nodes", "depth", "time_ms"])
 @pytest.mark.parametrize("number", [0, -5, 1 << 63])
-def test_what_is_no_limit_is_refused_in_words(engine, limit, number):
+def test_invalid_limits_are_refused_by_name(engine, limit, number):
     with pytest.raises(OptionError, match=f"`{limit}` {number}"):
         engine.analyse("startpos", **{limit: number})
 
 
-def test_stop_from_another_thread(engine):
+def test_a_search_is_stopped_from_another_thread(engine):
     timer = threading.Timer(0.1, engine.stop)
     timer.start()
     found = engine.analyse(MIDDLE, depth=120)
@@ -266,7 +268,7 @@ def test_the_search_ends_in_time_without_a_timer(engine, monkeypatch):
     assert found.depth > 1
 
 
-def test_however_short_the_time_a_move_is_looked_at(engine):
+def test_the_shortest_search_evaluates_a_move(engine):
     hanging = "4k4/9/9/4r4/9/9/9/4R4/4K4 b - 1"  # the rook can be taken
     engine.set_position(hanging)
     for limit in ("stop", "budget", "nodes"):
@@ -281,7 +283,7 @@ def test_however_short_the_time_a_move_is_looked_at(engine):
         assert found.score > 0
 
 
-def test_a_budget_may_come_late_and_does_not_touch_the_next_search(engine):
+def test_a_late_budget_does_not_affect_the_next_search(engine):
     engine.set_position(MIDDLE)
     engine.ready()
     timer = threading.Timer(0.05, lambda: engine.limit(Budget(10, 10)))
@@ -295,8 +297,8 @@ def test_a_budget_may_come_late_and_does_not_touch_the_next_search(engine):
     assert engine.search(Limits(depth=5))[0].depth == 5
 
 
-def test_a_timer_that_is_left_does_not_stop_the_next_search(engine, monkeypatch):
-    """A `ponderhit` after the end of a search leaves a timer, which may ring while the next search is prepared."""
+def test_a_remaining_timer_does_not_stop_the_next_search(engine, monkeypatch):
+    """A `ponderhit` after the end of a search leaves a timer, which may expire while the next search is prepared."""
     engine.limit(Budget(600_000, 600_000))
     left = engine.clock._timer
 
@@ -318,13 +320,13 @@ def test_one_legal_move_takes_no_time(engine):
     assert found.depth < 10
 
 
-def test_one_legal_move_takes_the_least_time_all_the_same(engine):
+def test_one_legal_move_takes_the_minimum_thinking_time(engine):
     engine.set_position("k8/1G7/9/9/9/9/9/9/K8 w - 2")
     engine.ready(Budget(100, 600_000, minimum=300))
-    assert engine.search()[0].milliseconds > 250  # of 300, from a little before
+    assert engine.search()[0].milliseconds > 250  # of 300 ms, measured from slightly earlier
 
 
-def test_mate_and_being_mated(engine):
+def test_mates_of_both_sides_are_found(engine):
     found = engine.analyse(MATE_IN_ONE, depth=5)
     assert is_mate(found.score)
     assert mate_plies(found.score) == 1
@@ -345,7 +347,7 @@ def test_the_root_s_moves_are_judged_by_all_four_occurrences(engine, drawn_at_on
     assert engine.analyse(start, moves, depth=3).best_move == last
 
 
-def test_by_the_try_rule_no_mate_is_told_that_a_try_answers(engine):
+def test_by_the_try_rule_a_try_prevents_a_mate(engine):
     """White's king may step to 5i between the checks, which wins."""
     engine.rules = Rules(declaration=TRY_RULE)
     start = "9/9/9/9/1+BK6/3+Rs2B1/5S3/1G3g3/2k6 b S 1"
@@ -358,7 +360,7 @@ def test_by_the_try_rule_no_mate_is_told_that_a_try_answers(engine):
             do_move(pos, np.int64(move_from_usi(move)))
 
 
-def test_moves_that_are_asked_for_go_before_a_declaration(engine):
+def test_given_moves_precede_a_declaration(engine):
     engine.set_position(DECLARED)
     engine.ready()
     assert engine.search(Limits(depth=2, moves=("3a3b",)))[0].best_move == "3a3b"
@@ -366,7 +368,7 @@ def test_moves_that_are_asked_for_go_before_a_declaration(engine):
     assert engine.search(Limits(depth=2))[0].best_move == "win"
 
 
-def test_declaration(engine):
+def test_a_declaration_is_played(engine):
     assert engine.analyse(DECLARED, depth=2).best_move == "win"
     engine.rules = Rules(declaration=NO_RULE)
     assert engine.analyse(DECLARED, depth=2).best_move not in ("win", None)
@@ -385,7 +387,7 @@ def test_a_move_limit_makes_draws(engine):
 
 
 @pytest.mark.parametrize("length", [1, 5])
-def test_the_last_move_that_is_allowed_may_mate(engine, length):
+def test_the_last_move_before_the_limit_may_mate(engine, length):
     sfen = {1: MATE_IN_ONE, 5: MATE_IN_FIVE}[length]
     last = int(position_from_sfen(sfen)["game_ply"]) + length - 1
     engine.rules = Rules(max_moves=last)
@@ -396,13 +398,13 @@ def test_the_last_move_that_is_allowed_may_mate(engine, length):
         assert not is_mate(engine.analyse(sfen, depth=12).score)
 
 
-def test_the_value_of_a_draw_has_two_sides(engine):
+def test_the_value_of_a_draw_depends_on_the_colour(engine):
     for draw, best in (((300, -300), 300), ((-300, 300), -300)):
         engine.rules = Rules(max_moves=1, draw_value=draw)
         assert engine.analyse("startpos", depth=3).score == best
 
 
-def test_the_worth_of_a_draw_tells_what_the_table_is_good_for():
+def test_another_value_of_a_draw_clears_the_table():
     """If the value of a draw or the root's colour changes, a search takes exactly the nodes of a fresh engine."""
     net = random_network("piece_square", 32, (8,), 1, ("value", "draw"))
     engine = AlphaBetaEngine(net, hash_mb=1)
@@ -416,21 +418,23 @@ def test_the_worth_of_a_draw_tells_what_the_table_is_good_for():
         again, once = engine.analyse(MIDDLE, depth=6), fresh.analyse(MIDDLE, depth=6)
         assert (again.nodes, again.score) == (once.nodes, once.score)
         found.append((once.nodes, once.score))
-    assert found[0] == found[2] != found[1]  # a draw at 0.7 is to white as one at 0.3 is to black
+    assert found[0] == found[2] != found[1]  # a draw of 0.7 for white equals a draw of 0.3 for black
     assert engine.analyse(MIDDLE, depth=6).nodes < again.nodes
 
 
-def test_only_the_moves_asked_for(engine):
+def test_only_the_given_moves_are_searched(engine):
     engine.set_position("startpos")
     for wanted in (("1g1f",), ("9g9f", "1g1f")):
         engine.ready()
         assert engine.search(Limits(depth=5, moves=wanted))[0].best_move in wanted
     engine.ready()
-    assert engine.search(Limits(depth=3, moves=("5e5d",)))[0].best_move  # none is legal: all others are searched
+    assert engine.search(Limits(depth=3, moves=("5e5d",)))[
+        0
+    ].best_move  # none of them is legal, so all moves are searched
 
 
-def test_the_best_of_a_few_moves_is_not_the_positions_score(engine):
-    """A search of an earlier position would find such a score in the table."""
+def test_the_score_of_given_moves_is_not_stored_for_the_position(engine):
+    """Otherwise a search of an earlier position would find this score in the table."""
 
     def known() -> int:
         return int(probe(engine.table.record, engine.position["key"]))
@@ -444,14 +448,14 @@ def test_the_best_of_a_few_moves_is_not_the_positions_score(engine):
         assert bool(known()) == reported
 
 
-def test_moves_that_the_search_passes_over_are_played_when_asked_for(engine):
+def test_moves_that_the_search_skips_are_played_on_request(engine):
     sfen = "4k4/9/9/4P4/9/9/9/9/4K4 b - 1"
     engine.set_position(sfen, ("5d5c", "5a6a"))
     engine.ready()
     assert engine.search(Limits(depth=3, moves=("5c5b",)))[0].best_move == "5c5b"
 
 
-def test_a_position_is_given_as_people_write_it(engine):
+def test_positions_are_accepted_in_common_forms(engine):
     for text, moves in (
         ("startpos moves 7g7f 3c3d", ()),
         ("startpos moves 7g7f", ("3c3d",)),
@@ -462,7 +466,7 @@ def test_a_position_is_given_as_people_write_it(engine):
         replay(get_sfen(engine.position), found.pv)
 
 
-def test_an_illegal_move_leaves_the_position_alone(engine):
+def test_an_illegal_move_does_not_change_the_position(engine):
     engine.set_position(MIDDLE)
     with pytest.raises(ValueError, match=r"move 2, 7g7f, is not legal in"):
         engine.set_position("startpos", ["7g7f", "7g7f"])
@@ -471,7 +475,7 @@ def test_an_illegal_move_leaves_the_position_alone(engine):
     assert get_sfen(engine.position) == MIDDLE
 
 
-def test_games_longer_than_the_record(engine):
+def test_games_longer_than_a_record_are_accepted(engine):
     shuffle = ("5i5h", "5a5b", "5h5i", "5b5a")
     for length in (LONGEST_GAME - 1, LONGEST_GAME, LONGEST_GAME + 1, 3 * LONGEST_GAME + 5):
         engine.set_position("startpos", [shuffle[number % 4] for number in range(length)])

@@ -1,4 +1,4 @@
-"""Replacing the engine's table, threads and network: what cannot be had leaves the engine unchanged."""
+"""Replacing the engine's table, threads and network: a failure leaves the engine unchanged."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def engine() -> AlphaBetaEngine:
 
 
 @pytest.mark.parametrize(("megabytes", "threads"), [(1, 0), (1, 100_000), (-5, 1), (0, 1), (10**30, 1)])
-def test_threads_and_tables_beyond_reason_are_refused(megabytes, threads):
+def test_excessive_threads_and_tables_are_refused(megabytes, threads):
     with pytest.raises(ValueError, match=r"^(threads|a table of) \S+( MB)?: choose 1 to (64|1048576)$"):
         AlphaBetaEngine(material_network(), megabytes, threads)
 
 
-def test_another_table_begins_with_nothing_learnt(engine):
+def test_another_table_clears_all_statistics(engine):
     first = engine.analyse("startpos", nodes=3000)
     engine.analyse("startpos", ("7g7f", "3c3d"), nodes=3000)
     engine.set_hash(8)
@@ -68,7 +68,7 @@ def test_a_network_that_does_not_fit_leaves_the_old_one(engine, monkeypatch):
     assert engine.analyse("startpos", depth=3).score == found.score
 
 
-def test_threads_that_do_not_fit_leave_as_many_as_there_were(engine, monkeypatch):
+def test_threads_that_do_not_fit_leave_the_old_ones(engine, monkeypatch):
     engine.set_threads(2)
     made = []
 

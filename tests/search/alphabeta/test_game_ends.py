@@ -34,7 +34,7 @@ from search.rules.shogi import EMPTY, KINDS, KING, SQUARES
 TWO_KINGS_AND_A_ROOK = "4k4/9/9/9/9/9/9/4R4/K8 w - 1"
 A_PAWN_GIVEN = "4k4/9/9/9/5p3/9/4+p4/7B1/4K4 w g2p 1"
 A_PAWN_TAKEN = "4e4f 2h4f P*4e"
-"""Black may go back with a pawn more, where white mates by a gold on 5h, or capture the pawn that gives that mate."""
+"""Black may repeat with an extra pawn and be mated by a gold on 5h, or capture the pawn that supports this mate."""
 
 
 def play(pos: np.void, moves: str) -> None:
@@ -50,13 +50,13 @@ def test_the_fourth_occurrence_is_a_draw_and_the_third_is_not():
     assert fourfold(pos) == DRAW
 
 
-def test_who_checks_all_the_way_round_loses():
-    """Black's rook checks on two files, white's king steps between them."""
+def test_perpetual_check_loses():
+    """Black's rook checks on two files, and white's king moves between them."""
     pos = position_from_sfen(TWO_KINGS_AND_A_ROOK)
     for _ in range(3):
         assert fourfold(pos) == NO_REPETITION
         play(pos, "5a4a 5h4h 4a5a 4h5h")
-    assert fourfold(pos) == WIN  # white, to move, has been checked throughout
+    assert fourfold(pos) == WIN  # white, to move, was checked throughout
     play(pos, "5a4a")
     assert fourfold(pos) == LOSS  # one ply later the checking side is to move
 
@@ -68,7 +68,7 @@ def test_one_quiet_move_in_the_cycle_makes_it_a_draw():
     assert fourfold(pos) == DRAW
 
 
-def test_passes_bring_nothing_back():
+def test_passes_make_no_repetition():
     pos = position_from_sfen("startpos")
     for _ in range(4):
         do_null_move(pos)
@@ -85,24 +85,24 @@ def test_passes_bring_nothing_back():
         ("startpos", "2h3h 8b7b 3h2h 7b8b", DRAW, DRAW),
         (TWO_KINGS_AND_A_ROOK, "5a4a 5h4h 4a5a 4h5h", WIN, NO_REPETITION),
         (TWO_KINGS_AND_A_ROOK, "5a4a 5h4h 4a5a 4h5h 5a4a", LOSS, NO_REPETITION),
-        (TWO_KINGS_AND_A_ROOK, " ".join(["5a4a 5h4h 4a5a 4h5h"] * 3), WIN, WIN),  # the rule's fourth occurrence
+        (TWO_KINGS_AND_A_ROOK, " ".join(["5a4a 5h4h 4a5a 4h5h"] * 3), WIN, WIN),  # the fourth occurrence of the rule
         (A_PAWN_GIVEN, A_PAWN_TAKEN + " 4f2h", INFERIOR, NO_REPETITION),
     ],
 )
-def test_what_came_before_the_root_is_a_draw_at_most(start, moves, within, before):
+def test_a_repetition_of_a_position_before_the_root_is_at_most_a_draw(start, moves, within, before):
     pos = position_from_sfen(start)
     play(pos, moves)
     assert repetition(pos, np.int64(32), np.int64(4)) == within
     assert repetition(pos, np.int64(32), np.int64(3)) == before
 
 
-def test_a_pawn_won_by_going_back_does_not_hide_a_mate():
+def test_winning_a_pawn_by_repetition_does_not_hide_a_mate():
     found = AlphaBetaEngine(material_network(), 1).analyse(A_PAWN_GIVEN, A_PAWN_TAKEN.split(), nodes=2000)
     assert (found.best_move, abs(found.score) < 5000) == ("4f5g", True)
 
 
 @pytest.mark.parametrize(("analysis", "drawn"), [(False, True), (True, False)])
-def test_who_is_lost_is_not_saved_by_a_position_of_the_game_in_an_analysis(analysis, drawn):
+def test_in_an_analysis_a_position_of_the_game_does_not_save_a_lost_side(analysis, drawn):
     engine = AlphaBetaEngine(material_network(), 1)
     engine.set_position("4k4/9/9/9/9/9/9/1R7/4K4 w - 1", ["5a4a", "5i4i", "4a5a", "4i5i"])
     engine.ready()
@@ -124,13 +124,13 @@ def test_occurrences_agree_with_rsshogi(seed):
         board.apply_usi(move_to_usi(move))
         do_move(pos, np.int64(move))
         found = fourfold(pos) != NO_REPETITION
-        assert found == board.is_repetition(3), get_sfen(pos)  # rsshogi counts the repetitions
+        assert found == board.is_repetition(3), get_sfen(pos)  # rsshogi counts repetitions, not occurrences
         if found:
             break
 
 
 def entered_positions(count: int, seed: int):
-    """Random positions with the mover's king in or near the enemy camp and pieces around it."""
+    """Draw positions with the mover's king in or near the enemy camp and pieces around it."""
     generator = random.Random(seed)
     made = 0
     while made < count:
@@ -180,7 +180,7 @@ def worth(kind: int) -> int:
 
 @pytest.mark.parametrize(
     ("sfen", "points"),
-    [  # YaneuraOu's own test: of 27 and 31 points white needs 17 and 21 when it gives two pieces, 15 and 19 of four
+    [  # YaneuraOu's test: with handicaps of two pieces white needs 17 and 21 points, of four pieces 15 and 19
         ("startpos", 0),
         ("lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1", 10),
         ("1nsgkgsn1/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1", 12),
@@ -213,7 +213,7 @@ def test_declarations_on_positions_with_entered_kings():
 
 
 @pytest.mark.parametrize("rank", ["9", "4l4"])
-def test_nobody_declares_in_check(rank):
+def test_declarations_in_check_are_invalid(rank):
     """The king on the third rank, 10 pieces beside it, 32 points; a lance above it gives check."""
     sfen = f"+R+R+B+B5/{rank}/+P+P+P+PK+P+P2/9/9/9/9/9/4k4 b 6P 1"
     pos = position_from_sfen(sfen)

@@ -1,4 +1,4 @@
-"""Learnt statistics: they keep their limits, bonuses order moves, and corrections approach the error found."""
+"""Histories: they stay within limits, bonuses order moves, and corrections approach the observed error."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def thread() -> SearchThread:
 @given(
     st.integers(-1000, 1000), st.lists(st.integers(-40000, 40000), max_size=40), st.sampled_from((1000, 8192, 30000))
 )
-def test_a_statistic_stays_within_its_limit_and_moves_the_way_of_the_bonus(value, bonuses, limit):
+def test_a_history_stays_within_its_limit_and_moves_in_the_direction_of_the_bonus(value, bonuses, limit):
     for bonus in bonuses:
         after = int(reward(np.int16(value), np.int64(bonus), np.int64(limit)))
         assert abs(after) <= limit
@@ -54,7 +54,7 @@ def ordered(thread: SearchThread) -> list[int]:
 
 
 @pytest.mark.parametrize("usi", ["1g1f", "9i9h", "2h7h", "5i5h"])
-def test_a_move_that_gains_comes_first_and_one_that_loses_last(thread, usi):
+def test_bonuses_move_a_move_to_the_front_and_penalties_to_the_end(thread, usi):
     move = np.int64(move_from_usi(usi))
     pos, record = thread.position, thread.record
     everything = sorted(int(m) for m in list_moves(pos))
@@ -66,7 +66,7 @@ def test_a_move_that_gains_comes_first_and_one_that_loses_last(thread, usi):
     assert sorted(ordered(thread)) == everything
 
 
-def test_a_quiet_check_that_is_safe_comes_before_other_quiet_moves(thread):
+def test_safe_quiet_checks_precede_other_quiet_moves(thread):
     set_sfen(thread.position, "4k4/9/4P4/9/9/9/9/9/4K4 b G 1")
     safe, lost = move_from_usi("G*5b"), move_from_usi("G*4a")
     assert ordered(thread)[0] == safe
@@ -79,7 +79,7 @@ def test_a_quiet_check_that_is_safe_comes_before_other_quiet_moves(thread):
 @given(
     error=st.integers(-3000, 3000), depth=st.integers(1, 40), evaluation=st.integers(-MAX_EVALUATION, MAX_EVALUATION)
 )
-def test_corrections_go_toward_the_error_and_no_further_than_their_limits(error, depth, evaluation):
+def test_corrections_approach_the_error_within_their_limits(error, depth, evaluation):
     thread = SearchThread(material_network(), TranspositionTable(1))
     pos, record = thread.position, thread.record
     set_sfen(pos, START_SFEN)
@@ -97,14 +97,14 @@ def test_corrections_go_toward_the_error_and_no_further_than_their_limits(error,
     assert int(correct(pos, record, PLY, np.int64(evaluation))) == evaluation
 
 
-def test_positions_that_have_nothing_in_common_share_no_correction(thread):
+def test_unrelated_positions_share_no_correction(thread):
     pos, record = thread.position, thread.record
     correct(pos, record, PLY, np.int64(0))
     learn_correction(pos, record, PLY, np.int64(10), np.int64(400), True)
     at_home = int(correct(pos, record, PLY, np.int64(0)))
     assert at_home > 0
     move = np.int64(move_from_usi("7g7f"))
-    do_move(pos, move)  # each colour has errors of its own
+    do_move(pos, move)  # each colour has its own corrections
     assert abs(int(correct(pos, record, PLY, np.int64(0)))) < at_home
     undo_move(pos, move)
     assert int(correct(pos, record, PLY, np.int64(0))) == at_home
@@ -122,7 +122,7 @@ def test_no_quiet_move_is_skipped_at_depth_one_in_the_first_iterations(thread):
     assert not enough_moves(record, np.int64(2), np.int64(60), False)
 
 
-def test_what_was_learnt_by_ply_does_not_outlive_its_search(thread):
+def test_histories_by_ply_are_reset_for_each_search(thread):
     thread.record["low_ply_history"] = 7000
     assert begin_search(thread.position, thread.record, np.int64(1)) > 0
     assert np.all(thread.record["low_ply_history"] == HISTORIES["low_ply_history"])

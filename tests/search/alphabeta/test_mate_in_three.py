@@ -32,7 +32,7 @@ def _positions(count: int, seed: int) -> list[str]:
     return found
 
 
-def test_it_finds_what_cshogi_finds():
+def test_mates_equal_those_of_cshogi():
     thread = SearchThread(load_network("default"), TranspositionTable(1))
     found = missed = 0
     for sfen in _positions(3500, 3):

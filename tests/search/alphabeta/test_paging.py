@@ -1,4 +1,4 @@
-"""Backing a table's memory does not change its content; a table begins small and grows as searches fill it."""
+"""Backing the memory of a table keeps its content; a table starts small and grows as searches fill it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.material import material_network
 
 MEGABYTE = 1 << 14
-"""A megabyte in clusters."""
+"""Number of clusters in a megabyte."""
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def in_use(table: TranspositionTable) -> int:
 
 
 def until_grown(table: TranspositionTable, clusters: int) -> None:
-    """Grow a table until so many clusters are in use, if its memory is backed."""
+    """Grow a table until a number of clusters are in use, if its memory is backed."""
     end = time.monotonic() + 60
     while in_use(table) < clusters:
         assert time.monotonic() < end
@@ -45,7 +45,7 @@ def test_entries_survive():
     assert (table._words == before).all()
 
 
-def test_a_table_begins_small_and_doubles(always_full):
+def test_a_table_starts_small_and_doubles(always_full):
     table = TranspositionTable(100)
     begin_small(table)
     sizes = [in_use(table)]
@@ -57,7 +57,7 @@ def test_a_table_begins_small_and_doubles(always_full):
     assert in_use(table) == table.clusters
 
 
-def test_a_table_grows_no_further_than_its_memory_is_backed(always_full):
+def test_a_table_grows_only_as_far_as_its_memory_is_backed(always_full):
     table = TranspositionTable(64)
     begin_small(table)
     search.alphabeta.paging._backed[table] = 20 * MEGABYTE
@@ -87,7 +87,7 @@ def test_a_table_that_is_not_filled_stays_small():
     assert engine.table.hashfull() == engine.table.filled() // 8  # of all 64 MB
 
 
-def test_a_search_that_fills_its_part_grows_amid_its_depths(monkeypatch):
+def test_a_search_that_fills_the_table_grows_it_between_depths(monkeypatch):
     monkeypatch.setattr(search.alphabeta.paging, "_FIRST_CLUSTERS", MEGABYTE)
     for multipv in (1, 2):
         engine = AlphaBetaEngine("default", 64, threads=2)
@@ -98,7 +98,7 @@ def test_a_search_that_fills_its_part_grows_amid_its_depths(monkeypatch):
             assert thread.record["table"]["clusters"] == in_use(engine.table)
 
 
-def test_a_table_grows_where_there_is_time_for_it(always_full):
+def test_a_table_grows_if_there_is_time(always_full):
     table = TranspositionTable(64)
     begin_small(table)
     assert not grow_within(table, 31)
@@ -112,13 +112,13 @@ def test_a_table_grows_where_there_is_time_for_it(always_full):
     assert in_use(table) == 64 * MEGABYTE
 
 
-def test_small_tables_are_whole_at_once():
+def test_small_tables_have_their_full_size_at_once():
     table = TranspositionTable(1)
     assert back_table(table).wait(60)
     assert in_use(table) == MEGABYTE
 
 
-def test_a_table_that_is_dropped_is_given_back():
+def test_the_memory_of_a_dropped_table_is_released():
     table = TranspositionTable(64)
     back_table(table)
     dropped = weakref.ref(table)
@@ -130,7 +130,7 @@ def test_a_table_that_is_dropped_is_given_back():
         time.sleep(0.01)
 
 
-def test_systems_that_cannot_do_it(monkeypatch):
+def test_on_systems_without_backing_a_table_has_its_full_size(monkeypatch):
     monkeypatch.setattr(search.alphabeta.paging.sys, "platform", "win32")
     table = TranspositionTable(600)
     assert back_table(table).is_set()
@@ -138,8 +138,8 @@ def test_systems_that_cannot_do_it(monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_first_search_with_many_gigabytes_is_no_slower():
-    """Without backing, the first second had a hundred nodes."""
+def test_the_first_search_with_many_gigabytes_is_as_fast():
+    """Without backing, a search has only about a hundred nodes in the first second."""
     engine = AlphaBetaEngine(material_network(), 1)
     try:
         engine.set_hash(6144)

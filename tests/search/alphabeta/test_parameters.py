@@ -31,7 +31,7 @@ def test_parameters_outside_their_range_are_refused():
         make_numbers({"speed": 5})
 
 
-def test_short_searches_have_numbers_of_their_own():
+def test_short_searches_have_their_own_parameters():
     numbers = make_numbers({"razor_base": 300})
     long = make_numbers()["long"]
     for name, value in SHORT.items():
@@ -48,7 +48,7 @@ def test_short_searches_have_numbers_of_their_own():
 @pytest.mark.parametrize(
     ("limits", "part"), [({"nodes": 1000}, "short"), ({"nodes": 50_000}, "long"), ({"depth": 3}, "long")]
 )
-def test_a_search_takes_the_numbers_of_its_kind(limits, part):
+def test_a_search_uses_the_parameters_of_its_length(limits, part):
     engine = AlphaBetaEngine("lite-16-4-32", 1)
     engine.analyse("4k4/9/9/9/9/9/9/9/4K4 b P 1", **limits)
     assert engine._threads[0].record["parameters"] == engine.numbers[part]

@@ -22,7 +22,7 @@ def reduction(depth: int, number: int, improving: bool, on_pv: bool, is_pv: bool
 
 
 @given(st.integers(-20_000, 20_000), st.integers(1, 60), st.booleans())
-def test_a_late_move_is_searched_two_plies_deeper_at_most_and_not_where_there_is_no_end(less, depth, is_pv):
+def test_negative_reductions_add_at_most_two_plies_within_the_limit_of_growth(less, depth, is_pv):
     THREAD["nodes"] = 1000
     found = []
     for until in (1001, 1000):
@@ -33,5 +33,5 @@ def test_a_late_move_is_searched_two_plies_deeper_at_most_and_not_where_there_is
 
 
 @given(st.integers(1, 60), st.integers(32, 593), st.booleans(), st.booleans(), st.booleans())
-def test_of_hundreds_of_moves_the_later_is_searched_no_deeper(depth, number, improving, on_pv, is_pv):
+def test_reductions_do_not_decrease_for_the_last_of_hundreds_of_moves(depth, number, improving, on_pv, is_pv):
     assert reduction(depth, number, improving, on_pv, is_pv) >= reduction(depth, 32, improving, on_pv, is_pv)

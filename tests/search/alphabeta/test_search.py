@@ -28,7 +28,7 @@ def thread() -> SearchThread:
 
 
 def run(thread: SearchThread, sfen: str, depth: int, moves: tuple[str, ...] = ()) -> tuple[int, list[str]]:
-    """Iterations 1 to `depth` from a position; (score, line)."""
+    """Search a position with iterations 1 to `depth`; return (score, line)."""
     record = thread.record
     thread.clear()
     thread.table.clear()
@@ -52,7 +52,7 @@ def run(thread: SearchThread, sfen: str, depth: int, moves: tuple[str, ...] = ()
     return int(score), [move_to_usi(int(move)) for move in line]
 
 
-# The second and third are problems of nshogi's test set.
+# The second and third are problems from nshogi's test set.
 MATES = [
     ("4k4/9/4P4/9/9/9/9/9/4K4 b G 1", 1),
     ("ln7/1+R5p1/1N+L1l+R2+P/1k1p3g1/1p2p4/P1G1PS1b1/2KP1sP2/1G3p3/LN4B2 b G2SN5P3p 145", 3),
@@ -74,7 +74,7 @@ def test_mates_are_found_and_their_lines_mate(thread, sfen, plies):
     assert not list_moves(pos)
 
 
-def test_being_mated_counts_from_the_other_side(thread):
+def test_being_mated_is_scored_from_the_other_side(thread):
     _, line = run(thread, MATES[1][0], 13)
     score, rest = run(thread, MATES[1][0], 12, (line[0],))
     assert (score, len(rest)) == (-(MATE - 2), 2)
@@ -87,7 +87,7 @@ def test_a_free_rook_is_taken(thread):
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
-def test_lines_are_legal_and_the_position_comes_back_whole(thread, play_random, roots, seed):
+def test_lines_are_legal_and_the_position_is_restored(thread, play_random, roots, seed):
     for root in roots[:3]:
         for pos, line in play_random(root, seed, 40):
             if len(line) % 13:

@@ -32,7 +32,7 @@ def test_exchanges_worked_out_by_hand(sfen, move, threshold, expected):
     assert exchange_wins(pos, np.int64(move_from_usi(move)), np.int64(threshold)) is expected
 
 
-def test_the_verdict_falls_with_the_threshold(play_random, roots):
+def test_the_verdict_is_monotonic_in_the_threshold(play_random, roots):
     for root in roots:
         for pos, _ in play_random(root, 3, 60):
             for move in list_moves(pos, TACTICAL):

@@ -1,4 +1,4 @@
-"""Share of its time that a move deserves: each sign of change adds to it, and the engine obeys."""
+"""The share of time for a move: each sign of change increases it, and the engine follows it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BEST, OTHER = 3, 8
 
 
 def searched(moves: list[int], scores: list[int], share: float = 0.6) -> np.void:
-    """Return a thread whose depths found these moves and scores; the last move took this share of the nodes."""
+    """Return a thread with the moves and scores of its depths; the last move took this share of the nodes."""
     thread = np.zeros((), thread_dtype)[()]
     thread["depth"] = len(moves)
     for depth, (move, score) in enumerate(zip(moves, scores, strict=True), 1):
@@ -36,14 +36,14 @@ def searched(moves: list[int], scores: list[int], share: float = 0.6) -> np.void
     return thread
 
 
-def test_a_settled_move_takes_half_of_its_time_and_a_wavering_one_more_than_it():
+def test_a_stable_move_takes_half_of_its_time_and_an_unstable_one_more():
     calm = settling(searched([BEST] * 12, [50] * 12, 0.95))
     wavering = settling(searched([BEST, OTHER] * 6, [50] * 12, 0.4))
     assert calm < 0.55
     assert wavering > 1.6
 
 
-def test_a_change_counts_the_less_the_longer_ago_it_was():
+def test_older_changes_count_less():
     factors = []
     for ago in range(9):
         moves = [OTHER] * (11 - ago) + [BEST] * (1 + ago)
@@ -53,7 +53,7 @@ def test_a_change_counts_the_less_the_longer_ago_it_was():
 
 
 @given(st.lists(st.integers(-3000, 3000), min_size=5, max_size=5), st.integers(1, 500), st.floats(0.05, 0.9))
-def test_a_fall_asks_for_time_and_effort_on_the_best_move_for_none(scores, fall, share):
+def test_a_falling_score_adds_time_and_nodes_on_the_best_move_save_it(scores, fall, share):
     moves = [BEST] * 5
     level = settling(searched(moves, scores, share))
     assert settling(searched(moves, [*scores[:4], scores[4] - fall], share)) >= level
@@ -61,7 +61,7 @@ def test_a_fall_asks_for_time_and_effort_on_the_best_move_for_none(scores, fall,
     assert 0 < level < 3
 
 
-def test_the_first_depth_says_nothing_of_changes():
+def test_the_first_depth_is_not_a_change():
     assert math.isfinite(settling(searched([BEST], [10])))
 
 
@@ -73,7 +73,7 @@ def test_the_first_depth_says_nothing_of_changes():
         (0.0, Budget(120_000, 120_000), 5),  # byoyomi: unused time is lost
     ],
 )
-def test_the_engine_begins_no_depth_beyond_it(factor, budget, depth, monkeypatch):
+def test_the_engine_starts_no_depth_beyond_the_share(factor, budget, depth, monkeypatch):
     monkeypatch.setattr(engine_module, "settling", lambda thread: factor)
     engine = AlphaBetaEngine(material_network(), hash_mb=4)
     engine.set_position("startpos")

@@ -16,7 +16,7 @@ CHECKED = "+P8/3+L4s/1+b2p1+bl1/p7p/1p3N3/P4P1PP/1k+p1+nr2s/8K/8L b R2G2SNL5P2gn
 """A position with one move, whose quiescence may take more nodes than a first iteration has."""
 
 
-def test_a_search_cut_before_its_first_move_does_not_answer_with_the_last_searchs() -> None:
+def test_a_search_interrupted_at_once_does_not_return_the_previous_move() -> None:
     thread = share_search(SearchThread(material_network(), TranspositionTable(1)))
     record, sums = thread.record, thread.accumulators
     set_sfen(thread.position, BEFORE)
@@ -30,7 +30,7 @@ def test_a_search_cut_before_its_first_move_does_not_answer_with_the_last_search
     assert record["depth"] == 0
 
 
-def test_what_was_forgotten_does_not_count_in_the_next_search() -> None:
+def test_a_search_after_forgetting_equals_a_first_search() -> None:
     """The table numbers its searches, and that number also distinguishes entries from empty ones."""
     thread, fresh = (share_search(SearchThread(material_network(), TranspositionTable(1))) for _ in range(2))
     record, sums = thread.record, thread.accumulators

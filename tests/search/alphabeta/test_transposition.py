@@ -1,4 +1,4 @@
-"""The transposition table: stored results are found, torn entries are not, and a size that does not fit is refused."""
+"""The transposition table: stored results are found, torn entries are not, and excessive sizes are refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def table() -> TranspositionTable:
     pv=st.integers(0, 1),
 )
 @settings(max_examples=200)
-def test_what_is_stored_is_found(table, key, move, score, evaluation, depth, bound, ply, pv):
+def test_stored_results_are_found(table, key, move, score, evaluation, depth, bound, ply, pv):
     table.clear()
     numbers = [np.int64(n) for n in (move, score, evaluation, depth, bound, ply, pv)]
     store(table.record, np.uint64(key), *numbers)
@@ -71,7 +71,7 @@ def test_a_result_without_a_move_keeps_the_one_before_it(table):
     ("depth", "bound", "searches", "kept"),
     [(6, LOWER, 0, 10), (6, UPPER, 0, 10), (7, LOWER, 0, 7), (1, EXACT, 0, 1), (6, LOWER, 1, 6)],
 )
-def test_a_much_shallower_bound_does_not_push_out_a_result_of_the_same_search(table, depth, bound, searches, kept):
+def test_a_much_shallower_bound_does_not_replace_a_result_of_the_same_search(table, depth, bound, searches, kept):
     table.clear()
     keep(table, 1, 10)
     for _ in range(searches):
@@ -81,7 +81,7 @@ def test_a_much_shallower_bound_does_not_push_out_a_result_of_the_same_search(ta
 
 
 @pytest.mark.parametrize("searches_before", [0, AGES - 1])
-def test_what_gives_way_is_the_shallowest_and_an_age_is_worth_eight_plies(table, searches_before):
+def test_the_shallowest_entry_is_replaced_and_an_age_counts_eight_plies(table, searches_before):
     table.clear()
     for _ in range(searches_before):
         table.new_search()
@@ -149,7 +149,7 @@ def test_two_threads_never_read_a_mixture(table):
     assert results == [0, 0]
 
 
-def test_a_size_that_does_not_fit_is_refused_in_words():
+def test_a_size_that_does_not_fit_is_refused_with_an_error():
     with pytest.raises(MemoryError, match="does not fit"):
         TranspositionTable(1 << 20)
 

@@ -1,4 +1,4 @@
-"""The vote of threads: a mate wins, then the majority, and in doubt the first thread."""
+"""The vote of threads: a mate wins, then the majority, and the first thread if votes are equal."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ RECORD = np.dtype([(name, thread_dtype[name]) for name in ("line", "line_length"
 
 
 def searched(*found: tuple[int, int]) -> list[np.void]:
-    """Records of threads that found (move, score); move 0: none."""
+    """Return records of threads that found (move, score); move 0 means none."""
     records = np.zeros(len(found), RECORD)
     for record, (move, score) in zip(records, found, strict=True):
         record["line"][0], record["line_length"], record["score"] = move, move != 0, score
     return list(records)
 
 
-def test_an_iteration_that_was_cut_counts():
+def test_an_interrupted_iteration_counts():
     (thread,) = searched((7, 50))
     thread["pv"][0][0] = 8
     assert best_move(thread) == 7
@@ -56,19 +56,19 @@ def test_an_iteration_that_was_cut_counts():
         ([(7, -MATE + 4), (8, -MATE + 9), (8, -MATE + 7)], 1),
     ],
 )
-def test_who_is_believed(found, place):
+def test_the_vote_selects_a_thread(found, place):
     assert believed(searched(*found)) == place
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(-3000, 3000)), min_size=1, max_size=9))
-def test_no_move_has_more_votes(found):
+def test_the_selected_move_has_the_most_votes(found):
     votes = Counter(move for move, _ in found)
     place = believed(searched(*found))
     assert votes[found[place][0]] == max(votes.values())
     assert place == 0 or found[place][0] != found[0][0]
 
 
-def test_the_believed_thread_s_line_is_told(monkeypatch):
+def test_the_line_of_the_selected_thread_is_reported(monkeypatch):
     engine = AlphaBetaEngine(material_network(), hash_mb=4, threads=3)
     asked = []
 

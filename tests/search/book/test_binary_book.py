@@ -203,7 +203,7 @@ def test_a_code_that_is_no_move_is_left_out_and_reported(tmp_path):
     assert "0xffff" in said[0]
 
 
-def test_a_file_that_changes_is_not_read_on(tmp_path, entries):
+def test_reading_a_changed_file_stops(tmp_path, entries):
     path = tmp_path / "book.ybb"
     write(path, entries)
     book = quiet(path)

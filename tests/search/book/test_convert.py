@@ -33,7 +33,7 @@ def test_every_position_keeps_its_moves(tmp_path):
     assert (made.positions, made.moves) == (len(lowest), moves)
 
 
-def test_unreadable_lines_are_counted_and_numbers_limited(tmp_path):
+def test_unreadable_lines_are_counted_and_numbers_are_limited(tmp_path):
     source, target = tmp_path / "book.db", tmp_path / "book.ybb"
     source.write_text(
         f"{HEADER}sfen {START_SFEN}\n7g7f none 99999 70000 1\n2g2f none -99999 -1 1\n5g5f none x\n7g7f none 5\n"

@@ -1,4 +1,4 @@
-"""Numbered books, and which file a BookFile stands for."""
+"""Numbered books, and the file that a BookFile refers to."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_of_two_files_with_one_number_the_extension_of_the_book_file_wins(tmp_pa
         assert len(said) == 1
 
 
-def test_a_missing_text_book_gives_way_to_the_binary_one(tmp_path):
+def test_a_missing_text_book_is_replaced_by_the_binary_one(tmp_path):
     write(tmp_path / "a.db", START_SFEN, "7g7f")
     write_binary(tmp_path / "a.db", tmp_path / "a.ybb")
     assert names(tmp_path / "a.db") == ["a.db"]
@@ -60,7 +60,7 @@ def test_the_first_book_with_the_position_answers(tmp_path):
         assert [one.move for one in found] == [move]
 
 
-def test_a_book_that_cannot_be_read_leaves_the_others(tmp_path):
+def test_an_unreadable_book_does_not_affect_others(tmp_path):
     write(tmp_path / "a.db", START_SFEN, "2g2f")
     (tmp_path / "a-000.db").write_text("no book\n")
     (tmp_path / "a-001.ybb").write_bytes(b"YANE-BINBOOK-V1\0\xff")
@@ -75,7 +75,7 @@ def test_a_book_that_cannot_be_read_leaves_the_others(tmp_path):
     assert "a.db" in said[2]
 
 
-def test_what_is_no_file_is_refused(tmp_path):
+def test_missing_files_and_directories_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such book"):
         open_book(tmp_path / "nowhere.db", print)
     with pytest.raises(FileNotFoundError, match="not a file"):

@@ -1,4 +1,4 @@
-"""Text books: positions found as rsshogi finds them, unreadable lines left out, moves chosen by the options."""
+"""Text books: positions are found as by rsshogi, unreadable lines are left out, moves are chosen by the options."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALL = BookRules(moves=10_000, value_differences=(99_999, 99_999), value_limits=(
 
 
 def open_text(path: Path) -> TextBook:
-    """Open a text book, without its messages."""
+    """Open a text book and ignore its messages."""
     return TextBook(path, lambda _: None)
 
 
@@ -73,7 +73,7 @@ def answers(entries, tmp_path_factory) -> dict[str, list[tuple[str, int, int, in
 @pytest.mark.parametrize("whole", [search.book.text_book.READ_WHOLE, 0])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_every_position_is_found_as_rsshogi_finds_it(tmp_path, monkeypatch, entries, answers, whole, end):
-    """By reading whole and checking every line, and by bisection alone as in large books."""
+    """Both by reading and checking every line and by bisection, as in large books."""
     monkeypatch.setattr(search.book.text_book, "READ_WHOLE", whole)
     path = tmp_path / "book.db"
     path.write_bytes(written(entries, sorted(entries), end).encode())
@@ -129,7 +129,7 @@ def test_a_byte_order_mark_hides_no_position(tmp_path, monkeypatch, entries, who
     assert all(book.find(sfen) for sfen in order)
 
 
-def test_what_a_line_may_leave_out(tmp_path):
+def test_optional_parts_of_a_line_may_be_missing(tmp_path):
     path = tmp_path / "book.db"
     path.write_text(
         "\ufeff" + HEADER + f"// words\nsfen {START_SFEN}\n7g7f\n# more words\n2g2f 8c8d\n5g5f none -3\n"
@@ -209,7 +209,7 @@ def test_the_first_of_many_unreadable_lines_is_named(tmp_path):
     assert "4 such lines" in message
 
 
-def test_a_position_behind_blanks_is_found_in_a_small_book(tmp_path):
+def test_a_position_after_blanks_is_found_in_a_small_book(tmp_path):
     path = tmp_path / "book.db"
     after = "lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2"
     path.write_text(f"{HEADER}sfen {after}\n3c3d\n  sfen {START_SFEN}\n{GOOD}\n")
@@ -217,7 +217,7 @@ def test_a_position_behind_blanks_is_found_in_a_small_book(tmp_path):
     assert [move.move for move in open_text(path).find(after)] == ["3c3d"]
 
 
-def test_a_book_that_is_cut_anywhere_is_read_or_refused(tmp_path, monkeypatch, entries):
+def test_a_truncated_book_is_read_or_refused(tmp_path, monkeypatch, entries):
     content = written(entries, sorted(entries)[:30]).encode()
     path, generator = tmp_path / "book.db", random.Random(4)
     for number in range(300):
@@ -235,8 +235,8 @@ def test_a_book_that_is_cut_anywhere_is_read_or_refused(tmp_path, monkeypatch, e
             assert str(path) in str(error)  # noqa: PT017 (either outcome is good)
 
 
-def test_a_book_that_is_replaced_gives_no_other_positions_moves(tmp_path, entries):
-    """An unsorted book is found by places in the file that was opened."""
+def test_a_replaced_book_does_not_give_moves_of_other_positions(tmp_path, entries):
+    """Positions of an unsorted book are found by their places in the opened file."""
     path, order = tmp_path / "book.db", sorted(entries, reverse=True)[:100]
     path.write_text(written(entries, order))
     book = open_text(path)
@@ -251,7 +251,7 @@ def test_a_book_that_is_replaced_gives_no_other_positions_moves(tmp_path, entrie
 
 
 def test_large_books_are_searched_on_disk(tmp_path):
-    """A book too large to be read whole is opened and searched without reading it all."""
+    """A book that is too large to be read completely is opened and searched without reading it all."""
     path, filler = tmp_path / "book.db", "1" * 44
     stem = START_SFEN.rsplit(" ", 1)[0]
     with open(path, "w") as file:
@@ -280,7 +280,7 @@ def test_large_books_are_searched_on_disk(tmp_path):
     assert book.find("9/9 b - 1") == []
 
 
-def test_turning_the_board_round(roots):
+def test_positions_are_found_on_the_turned_board(roots):
     for sfen in roots:
         pos = position_from_sfen(sfen)
         turned = position_from_sfen(flip_sfen(get_sfen(pos)))
@@ -318,10 +318,10 @@ def test_moves_are_chosen_by_their_counts(tmp_path):
     assert set(chosen(never_played, ALL)) == {"7g7f", "2g2f"}
 
 
-def test_what_the_rules_leave_out(tmp_path):
+def test_moves_outside_the_limits_are_left_out(tmp_path):
     book = make(tmp_path, "7g7f none 40 20 50", "2g2f none 20 20 46", "5g5f none 5 20 4", "1g1f none -200 20 2")
     assert set(chosen(book, BookRules())) == {"7g7f", "2g2f"}  # within 30 of the best
-    assert set(chosen(book, BookRules(value_differences=(10, 99_999)))) == {"7g7f"}  # black's counts
+    assert set(chosen(book, BookRules(value_differences=(10, 99_999)))) == {"7g7f"}  # black's limit counts
     assert set(chosen(book, BookRules(value_differences=(99_999, 99_999)))) == {
         "7g7f",
         "2g2f",
@@ -371,7 +371,7 @@ def test_illegal_moves_are_left_out_and_the_reply_is_legal(tmp_path):
 
 
 @pytest.mark.parametrize(("value", "reported"), [(-140, -140), (30_000, 20_000), (-100_000, -20_000)])
-def test_values_are_told_within_what_an_evaluation_may_be(tmp_path, value, reported):
+def test_values_are_reported_within_the_range_of_evaluations(tmp_path, value, reported):
     book = make(tmp_path, f"7g7f none {value} 20 1", f"2g2f none {value - 1} 20 1")
     rules = BookRules(value_differences=(0, 0), value_limits=(-1_000_000, 0))
     hit = choose([book], position_from_sfen(START_SFEN), rules, print)

@@ -9,14 +9,14 @@ import pytest
 from search.compiling import cache_directory
 from search.compiling.progress import PROGRESS
 
-NOBODY = 54321
+UNKNOWN_USER = 54321
 posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners and modes of POSIX")
-as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be somebody else")
+as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can change the user")
 
 
 @pytest.fixture
 def reported(monkeypatch) -> list[str]:
-    """The messages that were sent to the user, without those of progress, which come when some time has passed."""
+    """The messages to the user, without those of progress, which depend on time."""
     messages: list[str] = []
     monkeypatch.setattr(PROGRESS, "watched", True)
     monkeypatch.setattr(cache_directory, "_listeners", [messages.append])

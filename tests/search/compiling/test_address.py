@@ -53,13 +53,13 @@ def test_results_and_errors_return_when_both_are_loaded(tmp_path):
     (tmp_path / "called.py").write_text(CALLED)
     paths = os.pathsep.join((str(tmp_path), str(CHECKOUT)))
     environment = {**os.environ, "PYTHONPATH": paths, "LITESHOGI_CACHE": str(tmp_path / "cache")}
-    told = []
+    printed = []
     for _ in range(2):
         command = [sys.executable, "-c", "import called"]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
         assert (done.returncode, done.stderr) == (0, "")
-        told.append(done.stdout.splitlines())
-    assert [lines[0] for lines in told] == ["below zero 20 15"] * 2
+        printed.append(done.stdout.splitlines())
+    assert [lines[0] for lines in printed] == ["below zero 20 15"] * 2
 
 
 def test_games_contain_no_copy_of_the_search():

@@ -18,19 +18,19 @@ SYSTEMS = ("linux", "darwin", "win32")
 @pytest.fixture(params=SYSTEMS)
 def answer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """Simulate 64-bit ARM under each system, whose documented call returns `has`."""
-    told = {"has": 1}
+    reported = {"has": 1}
 
     def getauxval(kind: ctypes.c_ulong) -> int:
-        return (told["has"] << 20 | 0b11) if kind.value == 16 else 0
+        return (reported["has"] << 20 | 0b11) if kind.value == 16 else 0
 
     def sysctlbyname(name: bytes, value: Any, size: Any, *_: object) -> int:
         assert size._obj.value == 4
         if name == b"hw.optional.arm.FEAT_DotProd":
-            value._obj.value = told["has"]
+            value._obj.value = reported["has"]
         return 0
 
     def present(feature: int) -> int:
-        return told["has"] if feature == 43 else 0
+        return reported["has"] if feature == 43 else 0
 
     monkeypatch.setattr("platform.machine", lambda: {"linux": "aarch64", "win32": "ARM64"}.get(request.param, "arm64"))
     monkeypatch.setattr(sys, "platform", request.param)
@@ -38,10 +38,10 @@ def answer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> d
     monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
     windows = SimpleNamespace(IsProcessorFeaturePresent=present)
     monkeypatch.setattr(ctypes, "WinDLL", lambda _: windows, raising=False)
-    return told
+    return reported
 
 
-def test_each_system_is_asked_in_its_own_way(answer: dict[str, int]) -> None:
+def test_each_system_is_asked_by_its_own_call(answer: dict[str, int]) -> None:
     assert arm.has_dot_product()
     assert "dotprod" in cpu_flags()
     answer["has"] = 0

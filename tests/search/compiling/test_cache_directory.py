@@ -1,4 +1,4 @@
-"""The directory of compiled code: the first candidate that belongs to the user and that nobody else can write to."""
+"""The directory of compiled code: the first candidate that belongs to the user and that no other user can write to."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import sys
 import pytest
 
 from search.compiling import cache_directory
-from tests.search.compiling.conftest import NOBODY, as_root, posix
+from tests.search.compiling.conftest import UNKNOWN_USER, as_root, posix
 
 
 @pytest.fixture
 def homeless(monkeypatch, tmp_path, reported):
-    """Have no cache but LITESHOGI_CACHE=tmp_path/place and a home in tmp_path."""
+    """Set LITESHOGI_CACHE to tmp_path/place and the home directory to tmp_path."""
     monkeypatch.setenv("LITESHOGI_CACHE", str(tmp_path / "place"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     return tmp_path / "place"
@@ -45,13 +45,13 @@ def test_a_directory_that_others_may_write_to_is_refused(homeless, reported, mod
 def test_a_directory_or_a_link_of_others_is_refused(homeless, reported, monkeypatch):
     theirs = homeless.parent / "theirs"
     theirs.mkdir()
-    os.chown(theirs, NOBODY, -1)
+    os.chown(theirs, UNKNOWN_USER, -1)
     homeless.symlink_to(theirs)
     fallback = homeless.parent / "home" / "liteshogi"
     assert cache_directory.choose_directory() == fallback
     os.chown(theirs, 0, -1)
-    assert cache_directory.choose_directory() == theirs, "a link of one's own to a directory of one's own"
-    os.lchown(homeless, NOBODY, -1)
+    assert cache_directory.choose_directory() == theirs, "a link and a directory of the same user"
+    os.lchown(homeless, UNKNOWN_USER, -1)
     assert cache_directory.choose_directory() == fallback
     assert "belongs to another user" in reported[0]
 

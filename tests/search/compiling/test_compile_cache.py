@@ -1,4 +1,4 @@
-"""Compiled code is never stale and never foreign, and no damage to it keeps a function from running."""
+"""Compiled code is never outdated or foreign, and damage to it does not prevent a function from running."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from numba.core.codegen import JITCodeLibrary
 
 from search.compiling import cache_directory, compile_cache, jit
 from search.compiling.cache_files import CodeFiles
-from tests.search.compiling.conftest import NOBODY, as_root, posix
+from tests.search.compiling.conftest import UNKNOWN_USER, as_root, posix
 
 CHECKOUT = Path(__file__).parents[3]
 TINY = """
@@ -41,15 +41,15 @@ SHOW = f"import tiny; print(tiny.eightfold(5), {MISSES})"
 # The interpreter may be in root's home, so its modules are loaded before the user changes.
 AS_NOBODY = (
     "import os, tempfile, numba; numba.njit(lambda number: 2 * number)(1); import multiprocessing.util\n"
-    f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
+    f"os.setgroups([]); os.setgid({UNKNOWN_USER}); os.setuid({UNKNOWN_USER})\n"
 )
 
 
 @pytest.fixture
 def load(tmp_path, monkeypatch) -> Callable[..., ModuleType]:
-    """Load the tiny module as a new process would, with its code stored in tmp_path/cache."""
+    """Load the tiny module as in a new process, with its code stored in tmp_path/cache."""
     (tmp_path / "tiny.py").write_text(TINY)
-    # Python does not see that a source has changed if second and size are the same.
+    # Python does not notice a changed source if time (in seconds) and size are the same.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def fresh(cache: str = "cache") -> ModuleType:
@@ -67,7 +67,7 @@ def load(tmp_path, monkeypatch) -> Callable[..., ModuleType]:
 
 
 def compiled(module: ModuleType) -> int:
-    """Return how many functions were compiled and not loaded."""
+    """Return the number of functions that were compiled instead of loaded."""
     return sum(sum(function.stats.cache_misses.values()) for function in (module.double, module.eightfold))
 
 
@@ -76,7 +76,7 @@ def code_files(tmp_path: Path) -> list[Path]:
 
 
 def run(code: str, *roots: Path, **environment: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run Python code with the packages of the first root that holds them; variables are set, or unset by ""."""
+    """Run Python code with the packages of the first root that has them; variables are set, or unset by ""."""
     every = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, roots)), **environment}
     kept = {name: str(value) for name, value in every.items() if value}
     return subprocess.run([sys.executable, "-c", code], env=kept, cwd="/", capture_output=True, text=True, timeout=120)
@@ -94,7 +94,7 @@ def test_a_second_start_compiles_nothing(load, tmp_path, reported):
 
 
 def test_machine_code_is_made_when_python_calls(load, tmp_path):
-    """Until then a function is stored for its callers only, and is loaded as that."""
+    """Until then a function is stored and loaded for its callers only."""
     load().eightfold(5)
     double = code_files(tmp_path)[0]
     for_callers = double.read_bytes()
@@ -189,7 +189,7 @@ def test_a_damaged_file_is_compiled_again_once(load, tmp_path, reported, damage)
         assert (after.double(5), after.eightfold(5), compiled(after)) == (10, 40, 0)
 
 
-def test_a_file_in_the_place_of_another_is_damage(load, tmp_path, reported):
+def test_a_file_in_the_place_of_another_counts_as_damaged(load, tmp_path, reported):
     load().eightfold(5)
     double, eightfold = code_files(tmp_path)
     shutil.copy(double, eightfold)
@@ -198,7 +198,7 @@ def test_a_file_in_the_place_of_another_is_damage(load, tmp_path, reported):
     assert compiled(module) == 1
 
 
-def test_code_that_cannot_be_loaded_is_damage(load, tmp_path, reported, monkeypatch):
+def test_code_that_cannot_be_loaded_counts_as_damaged(load, tmp_path, reported, monkeypatch):
     load().eightfold(5)
     module = load()
     monkeypatch.setattr("numba.core.compiler.CompileResult._rebuild", lambda *_: 1 / 0)
@@ -244,7 +244,7 @@ def test_a_failed_compilation_releases_the_lock(load, tmp_path):
 
 
 def test_ctrl_c_loses_no_object(load, monkeypatch):
-    """LLVM passes it to a callback, where an exception would be lost, and the object with it."""
+    """LLVM would pass it to a callback, where the exception and the object would be lost."""
     made, finalise = [], JITCodeLibrary._finalize_specific
 
     def pressed(library: JITCodeLibrary) -> None:
@@ -367,7 +367,7 @@ def open_path() -> Iterator[Path]:
 
 @posix
 @as_root
-def test_without_a_home_there_is_a_directory_of_the_user_s_own(open_path):
+def test_without_a_home_the_user_has_a_directory(open_path):
     (open_path / "tiny.py").write_text(TINY)
     open_to_all = open_path / "temporary"
     open_to_all.mkdir()
@@ -376,10 +376,10 @@ def test_without_a_home_there_is_a_directory_of_the_user_s_own(open_path):
     for misses in (2, 0):
         done = run(AS_NOBODY + SHOW, open_path, CHECKOUT, **nowhere)
         assert done.stdout.split() == ["40", str(misses)], done.stderr
-    place = open_to_all / f"liteshogi-{NOBODY}"
+    place = open_to_all / f"liteshogi-{UNKNOWN_USER}"
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
     shutil.rmtree(place)
-    place.mkdir(mode=0o777)  # root's own, so trusted and not writable: then nothing is kept
+    place.mkdir(mode=0o777)  # owned by root, so trusted, but not writable: nothing is stored
     done = run(AS_NOBODY + SHOW, open_path, CHECKOUT, **nowhere)
     assert done.stdout.split() == ["40", "2"]
     assert "not stored" in done.stderr
@@ -393,7 +393,7 @@ def test_without_a_home_there_is_a_directory_of_the_user_s_own(open_path):
 
 @posix
 @as_root
-def test_a_cache_that_can_only_be_read_is_read(open_path):
+def test_a_read_only_cache_is_used(open_path):
     (open_path / "tiny.py").write_text(TINY)
     cache = open_path / "cache"
     assert run("import tiny; tiny.double(5)", open_path, CHECKOUT, LITESHOGI_CACHE=cache).returncode == 0
@@ -421,11 +421,11 @@ class Planted:
 
 @pytest.mark.parametrize("place", ["environment", "module"])
 @posix
-def test_a_planted_pickle_is_not_run(load, tmp_path, reported, place):
+def test_a_planted_pickle_is_not_executed(load, tmp_path, reported, place):
     load().eightfold(5)
     for file in code_files(tmp_path):
         content = pickle.dumps(Planted(tmp_path / "harm"))
-        file.write_bytes(CodeFiles(file.parent)._sum(file.name, content) + content)  # whole, as far as sums can tell
+        file.write_bytes(CodeFiles(file.parent)._sum(file.name, content) + content)  # whole, according to its checksum
     {"environment": file.parents[1], "module": file.parent}[place].chmod(0o777)
     compile_cache._code_files.cache_clear()
     module = load()
@@ -458,7 +458,7 @@ PLAY = "isready\nposition startpos\ngo depth 3\nquit\n"
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_the_engine_survives_damage_to_its_cache(tmp_path):
+def test_the_engine_works_with_a_damaged_cache(tmp_path):
     cache = tmp_path / "cache"
     first = start_verb(cache, "warmup")
     while not code_files(tmp_path):

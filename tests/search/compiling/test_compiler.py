@@ -96,4 +96,4 @@ def test_callers_link_valid_code():
     ]
     assert sum(module.count("alloca [2 x i64]") for module in modules) > 20
     assert not [line for module in modules for line in misaligned(module)]
-    assert not any("%sunkaddr" in module for module in modules)  # addresses as machine code has them
+    assert not any("%sunkaddr" in module for module in modules)  # addresses as in machine code

@@ -1,4 +1,4 @@
-"""Computed indices of jitted code are used as they are; those not below zero mean what they do in Python."""
+"""Computed indices of jitted code are used unchanged; non-negative ones have the meaning of Python."""
 
 from __future__ import annotations
 
@@ -57,24 +57,24 @@ def touch_record(pair, row, column):
 
 
 @given(*WITHIN)
-def test_an_access_is_pythons(one, two, three):
+def test_an_access_equals_that_of_python(one, two, three):
     compiled, plain = CUBE.copy(), CUBE.copy()
     assert touch(compiled, one, two, three) == touch.py_func(plain, one, two, three)
     np.testing.assert_array_equal(compiled, plain)
 
 
 @given(*WITHIN[1:])
-def test_an_access_to_an_array_in_a_record_is_numpys(row, column):
+def test_an_access_to_an_array_in_a_record_equals_that_of_numpy(row, column):
     pair, counts = np.zeros((), PAIR), np.arange(15, dtype=np.int64).reshape(3, 5)
     pair["counts"] = counts
-    told = touch_record(pair[()], row, column)
+    result = touch_record(pair[()], row, column)
     counts[row, column] += 5
-    assert told == 4 * counts[row, column] + 7 * counts[row, -1]
+    assert result == 4 * counts[row, column] + 7 * counts[row, -1]
     np.testing.assert_array_equal(pair["counts"], counts)
 
 
 @pytest.mark.parametrize("integer", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint64])
-def test_an_index_may_be_of_any_integer(integer):
+def test_an_index_may_have_any_integer_type(integer):
     three = integer(3)
     assert touch(CUBE.copy(), integer(1), integer(2), three) == touch.py_func(CUBE.copy(), 1, 2, 3)
 
@@ -88,13 +88,13 @@ def test_no_code_tests_the_sign():
     for compiled, asked in ((numba.njit(read), True), (jit(read), False)):
         compiled(CUBE[0, 0], 3)
         (overload,) = compiled.overloads.values()
-        # The module that callers link: Numba shows nothing else of loaded code.
+        # The module that callers link, because Numba shows nothing else of loaded code.
         module = str(overload.library._get_module_for_linking())
         assert "getelementptr" in module
         assert ("icmp slt i64" in module) is asked
 
 
-def test_an_index_below_zero_is_found_where_bounds_are_checked(tmp_path):
+def test_a_negative_index_is_detected_by_checks_of_bounds(tmp_path):
     (tmp_path / "touching.py").write_text(BELOW_ZERO)
     checked = os.environ | {
         "NUMBA_BOUNDSCHECK": "1",

@@ -1,4 +1,4 @@
-"""Shortcuts in Numba: each applies to the installed version and gives what Numba's own function gives."""
+"""Shortcuts in Numba: each applies to the installed version and gives the result of Numba's function."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def statements() -> list[Any]:
 
 
 def listed(value: Any) -> list[str]:
-    """The names of the variables, by the description of Numba's `_rec_list_vars`."""
+    """Return the names of the variables by Numba's `_rec_list_vars`."""
     if isinstance(value, ir.Var):
         return [value.name]
     if isinstance(value, ir.Expr):
@@ -63,7 +63,7 @@ def test_the_variables_of_a_statement_are_all_listed_in_order() -> None:
         assert [variable.name for variable in one.list_vars()] == listed(one)
 
 
-def test_the_text_of_a_record_names_all_of_it() -> None:
+def test_the_text_of_a_record_type_has_all_its_parts() -> None:
     first = numba.from_dtype(np.dtype([("a", np.int64), ("b", np.float32, (2, 3))], align=True))
     second = numba.from_dtype(np.dtype([("a", np.int64), ("c", np.int8)], align=True))
     for record in (first, second):
@@ -89,7 +89,7 @@ def test_flags_have_the_values_that_their_attributes_have() -> None:
 
 
 @pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.and_, operator.lt, operator.floordiv])
-def test_operators_have_the_types_that_numba_gives_them(operation: Any) -> None:
+def test_operators_have_the_types_of_numba(operation: Any) -> None:
     def apply(left: Any, right: Any) -> Any:
         return operation(left, right)
 
@@ -104,7 +104,7 @@ def test_llvm_has_no_callbacks() -> None:
     assert ffi.lib._lock._cblist == []
 
 
-def test_collections_are_rare_only_inside() -> None:
+def test_garbage_collection_is_rare_only_inside() -> None:
     before = gc.get_threshold()
     with rare_collections():
         assert gc.get_threshold()[0] > before[0]

@@ -1,4 +1,4 @@
-"""Progress of a first start: an estimate from what has been compiled so far, and lines every few seconds."""
+"""Progress of a first start: an estimate from the functions compiled so far, and lines every few seconds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLE = {"search": {"a": 10.0, "b": 20.0, "c": 70.0}, "beside": {"m": 30.0}, "ga
 
 
 class Clock:
-    """A clock that stands still."""
+    """A clock that tests set."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -70,7 +70,7 @@ def test_the_estimate_follows_this_machines_pace(made, clock, pace):
         made.begin("c")
         clock.now += 60 * pace
         assert made.seconds_left() == pytest.approx(10 * pace, abs=5 * pace)
-        clock.now += 200 * pace  # slower than expected: the estimate must not fall to nothing and stay there
+        clock.now += 200 * pace  # slower than expected: the estimate must not stay at zero
         assert made.seconds_left() >= 1
         made.end("c")
     assert made.seconds_left() == 1
@@ -79,14 +79,14 @@ def test_the_estimate_follows_this_machines_pace(made, clock, pace):
     assert made.state() is None
 
 
-def test_what_is_in_the_cache_is_not_awaited(made, clock):
+def test_functions_in_the_cache_are_not_expected(made, clock):
     made.expect("search")
     made.load("c")
     compile_one(made, clock, "a", 10)
     assert made.seconds_left() == pytest.approx(20, rel=0.1)
 
 
-def test_the_second_process_is_awaited(made, clock):
+def test_the_second_process_is_included_in_the_estimate(made, clock):
     made.expect("search", beside=("beside",))
     made.load("c")
     made.load("b")
@@ -97,7 +97,7 @@ def test_the_second_process_is_awaited(made, clock):
         assert made.state() == "compiling the engine for this CPU, only once: about 5 s left"
 
 
-def test_functions_of_the_search_are_expected_by_themselves(made, clock):
+def test_functions_of_the_search_are_expected_without_a_call(made, clock):
     with made.compiling():
         made.begin("other")
         clock.now += 7
@@ -107,12 +107,12 @@ def test_functions_of_the_search_are_expected_by_themselves(made, clock):
         assert "about 1" in made.state()
 
 
-def test_what_other_verbs_compile_is_named_and_expected(made, clock):
-    made.load("a")  # with all that it calls
+def test_functions_of_other_verbs_are_named_and_expected(made, clock):
+    made.load("a")  # including the functions that it calls
     with made.compiling():
         made.begin("g")
         assert made.state() == "compiling games in this process for this CPU, only once: about 10 s left"
-        made.begin("b")  # inside, for other types than the engine's
+        made.begin("b")  # during the other, for other types than in the engine
         assert made.state() == "compiling games in this process for this CPU, only once: about 30 s left"
         clock.now += 20
         made.end("b")
@@ -181,7 +181,7 @@ def test_a_missing_table_gives_no_estimate(monkeypatch, tmp_path, clock):
         compile_times.cache_clear()
 
 
-def test_a_gui_hears_how_long_compiling_takes(monkeypatch, made, clock):
+def test_a_gui_gets_estimates_while_compiling(monkeypatch, made, clock):
     monkeypatch.setattr("search.usi.session.PROGRESS", made)
     monkeypatch.setattr("search.usi.session.KEEP_ALIVE_SECONDS", 0.02)
     release, entered = threading.Event(), threading.Event()
@@ -207,7 +207,7 @@ def test_a_gui_hears_how_long_compiling_takes(monkeypatch, made, clock):
 
 
 def test_a_first_start_reports_seconds_left(start_cold):
-    """In a real process with an empty cache, as a GUI and as a terminal see it."""
+    """Test a real process with an empty cache, through a GUI's pipe and on a terminal."""
     session = start_cold
     session.send("usi", "isready")
     lines = session.until("info string compiling the engine for this CPU, only once: about ")
@@ -223,7 +223,7 @@ def start_cold(tmp_path):
     session.kill()
 
 
-def test_a_terminal_hears_it_too(tmp_path):
+def test_a_terminal_gets_estimates_while_compiling(tmp_path):
     code = "from search.warmup import warm_up; warm_up()"
     process = subprocess.Popen(
         [sys.executable, "-c", code],

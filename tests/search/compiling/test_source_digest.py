@@ -64,14 +64,14 @@ def test_relative_imports_from_above_are_found(sources):
     assert reached(sources, "from ..room import a", "house/garden/tree.py") == {"house/__init__.py", "house/room.py"}
 
 
-def test_the_reach_is_transitive_and_may_go_in_circles(sources):
+def test_reached_modules_are_transitive_and_may_be_circular(sources):
     (sources / "one.py").write_text("import two")
     (sources / "two.py").write_text("import three")
     (sources / "three.py").write_text("import one")
     assert reached(sources, "import one") == {"one.py", "two.py", "three.py"}
 
 
-def test_a_name_changes_with_what_is_reached_when_a_module_is_loaded_again(sources):
+def test_a_name_changes_with_reached_sources_when_a_module_is_reloaded(sources):
     (sources / "main.py").write_text("import one")
     main = str(sources / "main.py")
     first, second, third = object(), object(), object()
@@ -79,7 +79,7 @@ def test_a_name_changes_with_what_is_reached_when_a_module_is_loaded_again(sourc
     (sources / "two.py").write_text("changed = 1")
     assert code_name(main, second) == name
     (sources / "one.py").write_text("changed = 1")
-    assert code_name(main, second) == name, "what is loaded has not changed"
+    assert code_name(main, second) == name, "the loaded sources have not changed"
     assert code_name(main, third) != name
 
 
@@ -99,7 +99,7 @@ def test_modules_that_nothing_jitted_imports_are_not_reached():
     assert usi not in reach(str(CHECKOUT / "lite" / "records" / "decode.py"))
 
 
-def test_the_program_is_the_same_where_its_sources_are(tmp_path, monkeypatch):
+def test_equal_sources_elsewhere_are_the_same_program(tmp_path, monkeypatch):
     def digest_in(place: str) -> str:
         monkeypatch.setattr("search.compiling.source_digest._CHECKOUT", str(tmp_path / place))
         return program_digest()

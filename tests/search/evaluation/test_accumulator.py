@@ -1,4 +1,4 @@
-"""A position evaluated incrementally equals the same position evaluated afresh, always."""
+"""Incremental evaluation always equals the evaluation of the position alone."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ PARTS = {
 
 @pytest.fixture(scope="module")
 def nets() -> dict[str, EvalNetwork]:
-    # Rows that make int16 wrap now and then must not matter.
+    # Rows whose sums sometimes wrap in int16.
     found = {name: random_network(*spec, **PARTS.get(name, {})) for name, spec in NETS.items()}
     odd = found["odd"]
     found["odd"] = dataclasses.replace(odd, rows=odd.rows * np.int16(300), input_shift=5)
@@ -74,7 +74,7 @@ def movers_view(pos: np.void) -> tuple[np.ndarray, np.ndarray, bool]:
 
 
 class Witness:
-    """Collects positions and what was said of them, to hold against the reference all at once."""
+    """Collects positions and their outputs, for a comparison with the reference in one batch."""
 
     def __init__(self, net: EvalNetwork) -> None:
         self.net, self.accumulators = net, Accumulators(net)
@@ -95,8 +95,10 @@ class Witness:
 
 
 @pytest.mark.parametrize("name", NETS)
-def test_along_games(nets: dict[str, EvalNetwork], name: str, play_random, roots) -> None:
-    """Every ply, then every third on average: chains of updates that are longer and broken off."""
+def test_evaluation_along_games_equals_the_reference(
+    nets: dict[str, EvalNetwork], name: str, play_random, roots
+) -> None:
+    """Evaluate every ply, then every third on average, which makes longer and interrupted chains of updates."""
     for rate in (1.0, 0.3):
         generator, witness = random.Random(3), Witness(nets[name])
         for seed, root in enumerate(roots):
@@ -107,7 +109,7 @@ def test_along_games(nets: dict[str, EvalNetwork], name: str, play_random, roots
 
 
 def walk(pos: np.void, witness: Witness, generator: random.Random, depth: int, budget: list[int]) -> None:
-    """A tree like a search's: some moves of each position, null moves, evaluations here and there, all undone."""
+    """Walk a tree as in a search: some moves of each position, null moves and some evaluations; undo all."""
     if generator.random() < 0.7:
         witness.look(pos)
     if depth == 0 or budget[0] <= 0:
@@ -125,7 +127,9 @@ def walk(pos: np.void, witness: Witness, generator: random.Random, depth: int, b
 
 
 @pytest.mark.parametrize("name", NETS)
-def test_in_a_tree_with_undo_and_null_moves(nets: dict[str, EvalNetwork], name: str, roots) -> None:
+def test_evaluation_in_a_tree_with_undo_and_null_moves_equals_the_reference(
+    nets: dict[str, EvalNetwork], name: str, roots
+) -> None:
     for seed, root in enumerate(roots):
         witness, pos = Witness(nets[name]), position_from_sfen(root)
         walk(pos, witness, random.Random(seed), 9, [400])
@@ -133,7 +137,7 @@ def test_in_a_tree_with_undo_and_null_moves(nets: dict[str, EvalNetwork], name: 
 
 
 def test_slots_of_long_games_do_not_mix(nets: dict[str, EvalNetwork]) -> None:
-    """Kings dance for 600 plies, so that slots are used again, also by repeated positions."""
+    """Kings move for 600 plies, so that slots are reused, also by repeated positions."""
     for name in ("half_kp", "lite", "king buckets"):
         pos = position_from_sfen("4k4/9/9/9/9/9/9/9/4K4 b G 1")
         generator, witness = random.Random(5), Witness(nets[name])
@@ -147,12 +151,12 @@ def test_slots_of_long_games_do_not_mix(nets: dict[str, EvalNetwork]) -> None:
         witness.judge()
 
 
-def test_another_game_in_the_same_accumulators(nets: dict[str, EvalNetwork], play_random, roots) -> None:
+def test_another_game_may_use_the_same_accumulators(nets: dict[str, EvalNetwork], play_random, roots) -> None:
     witness = Witness(nets["half_kp"])
     for root in (*roots, "9/9/9/9/9/9/9/9/9 b - 1", "4k4/9/9/9/9/9/9/9/9 w G 1"):
         witness.look(position_from_sfen(root))
     reset_accumulators(witness.accumulators.record)
-    assert len(np.unique(witness.accumulators.record["keys"])) == 1  # that of no position
+    assert len(np.unique(witness.accumulators.record["keys"])) == 1  # does not belong to a position
     for root in roots:
         witness.look(position_from_sfen(root))
     witness.judge()
@@ -172,15 +176,15 @@ DANCE = ["2h3h", "8b7b", "3h2h", "7b8b", "2h3h", "8b7b", "3h2h", "7b8b", "2h3h",
     ("moves", "updated"),
     [
         (["7g7f"], [True, True]),
-        (["5i5h"], [False, True]),  # the king changes its bucket
+        (["5i5h"], [False, True]),  # the king changes the bucket
         (DANCE[:MAX_BACK], [True, True]),
         (DANCE[: MAX_BACK + 1], [False, False]),
     ],
 )
-def test_sums_go_on_from_those_of_the_last_plies(
+def test_sums_are_updated_from_those_of_the_last_plies(
     nets: dict[str, EvalNetwork], moves: list[str], updated: list[bool]
 ) -> None:
-    """Sums that are made wrong stay wrong by so much in an update, which only a start afresh mends."""
+    """A wrong sum stays wrong by the same amount after an update; only a refresh corrects it."""
     net, pos, accumulators = nets["half_kp"], position_from_sfen("startpos"), Accumulators(nets["half_kp"])
     evaluate_output(pos, accumulators.record, network_record(net))
     wrong = sums_of(accumulators, pos)
@@ -195,7 +199,7 @@ def test_sums_go_on_from_those_of_the_last_plies(
 
 
 def sums_of(accumulators: Accumulators, pos: np.void) -> np.ndarray:
-    """The sums in the slot of a position, i2 (perspectives, width), where they lie."""
+    """Return the sums in the slot of a position, i2 (perspectives, width), as a view."""
     width = int(accumulators.record["width_bytes"]) // 2
     slot = ctypes.c_int16 * (2 * width)
     address = int(accumulators.record["sums"]) + int(pos["ply"]) % SLOTS * ctypes.sizeof(slot)
@@ -214,7 +218,7 @@ def test_loading_any_network_compiles_nothing(nets: dict[str, EvalNetwork]) -> N
     for net in (*nets.values(), random_network("k_p", 224, (9, 100, 3), 2)):
         evaluate(pos, Accumulators(net).record, network_record(net))
     assert overloads() == before
-    # What the cache hands out comes with its callees inside: they have none of their own then.
+    # Functions from the cache contain their callees, which then have no overloads.
     assert max(before) == before[-1] == 1
 
 
@@ -227,7 +231,9 @@ def test_centipawns_equal_the_reference(nets: dict[str, EvalNetwork]) -> None:
         assert found == centipawns_reference(net, outputs)
 
 
-def test_sfens_and_the_verb(nets: dict[str, EvalNetwork], play_random, tmp_path, capsys) -> None:
+def test_evaluations_of_sfens_and_of_the_verb_are_equal(
+    nets: dict[str, EvalNetwork], play_random, tmp_path, capsys
+) -> None:
     net = nets["draw"]
     sfens, walks, expected = [], [], []
     accumulators = Accumulators(net)

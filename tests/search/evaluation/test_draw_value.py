@@ -1,4 +1,4 @@
-"""What a likely draw does to a score: its limits, its two sides, which way it moves, and the formula itself."""
+"""The effect of a likely draw on a score: limits, symmetry, direction, and the formula."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ draw_logits = st.floats(-30, 30)
 
 @pytest.fixture(scope="module")
 def of_rate():
-    """of_rate(score, logit of a draw, D, colour): the score of a mover of this colour, D being black's worth."""
+    """of_rate(score, logit of a draw, D, colour): the score of this mover; D is the draw value for black."""
     accumulators = Accumulators(dataclasses.replace(random_network(*DRAW), cp_per_logit=SCALE))
 
     def weighed(score: int, draw: float, rate: float, colour: int = 0) -> int:
@@ -37,14 +37,14 @@ def of_rate():
 
 
 @given(score=st.integers(-4000, 4000), draw=st.floats(-8, 8), thousandths=st.integers(1, 999))
-def test_it_is_the_formula(of_rate, score: int, draw: float, thousandths: int) -> None:
+def test_scores_equal_the_formula(of_rate, score: int, draw: float, thousandths: int) -> None:
     p, d, worth = win_rate(score, SCALE), 1 / (1 + math.exp(-draw)), thousandths / 1000
     wins, losses = (1 - d) * p + d * worth, (1 - d) * win_rate(-score, SCALE) + d * (1 - worth)
     assert of_rate(score, draw, worth) == pytest.approx(SCALE * math.log(wins / losses), abs=2)
 
 
 @given(score=scores, draw=draw_logits, rate=rates)
-def test_blacks_score_is_whites_with_its_sign_changed(of_rate, score: int, draw: float, rate: float) -> None:
+def test_scores_of_black_and_white_are_opposite(of_rate, score: int, draw: float, rate: float) -> None:
     found = of_rate(score, draw, rate)
     assert of_rate(-score, draw, rate, colour=1) == -found
     assert of_rate(-score, draw, 1 - rate) == -found
@@ -52,23 +52,25 @@ def test_blacks_score_is_whites_with_its_sign_changed(of_rate, score: int, draw:
 
 
 @given(score=scores, rate=rates)
-def test_without_a_draw_in_sight_it_is_the_score(of_rate, score: int, rate: float) -> None:
+def test_without_a_likely_draw_the_score_is_unchanged(of_rate, score: int, rate: float) -> None:
     assert of_rate(score, -256.0, rate) == score
 
 
 @given(score=scores, rate=rates)
-def test_a_sure_draw_is_worth_what_a_repetition_is(of_rate, score: int, rate: float) -> None:
+def test_a_certain_draw_has_the_value_of_a_repetition(of_rate, score: int, rate: float) -> None:
     assert of_rate(score, 256.0, rate) == pytest.approx(score_of_rate(rate, SCALE), abs=1)
 
 
 @given(score=scores, draw=draw_logits, one=rates, other=rates)
-def test_the_more_a_draw_is_worth_the_better(of_rate, score: int, draw: float, one: float, other: float) -> None:
+def test_a_higher_draw_value_increases_the_score(of_rate, score: int, draw: float, one: float, other: float) -> None:
     low, high = sorted((one, other))
     assert of_rate(score, draw, low) <= of_rate(score, draw, high)
 
 
 @given(score=scores, one=draw_logits, other=draw_logits, rate=rates)
-def test_the_likelier_a_draw_the_nearer_its_worth(of_rate, score: int, one: float, other: float, rate: float) -> None:
+def test_a_likelier_draw_moves_the_score_toward_its_value(
+    of_rate, score: int, one: float, other: float, rate: float
+) -> None:
     worth = score_of_rate(rate, SCALE)
     far, near = (of_rate(score, draw, rate) for draw in sorted((one, other)))
     low, high = sorted((score, worth))
@@ -76,7 +78,7 @@ def test_the_likelier_a_draw_the_nearer_its_worth(of_rate, score: int, one: floa
     assert min(far, worth) - 1 <= near <= max(far, worth) + 1
 
 
-def test_a_network_that_foretells_draws_has_them_weighed(play_random) -> None:
+def test_predicted_draws_of_a_network_change_its_scores(play_random) -> None:
     net = dataclasses.replace(random_network(*DRAW), logit_per_output=1e-3)
     last = net.layers[-1]
     plain = dataclasses.replace(

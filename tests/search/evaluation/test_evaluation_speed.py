@@ -1,4 +1,4 @@
-"""The evaluation's benchmark reads games with care and prints what scripts hold."""
+"""The benchmark of the evaluation checks its games and prints its figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from search.evaluation.evaluation_speed import bench_evaluation, random_games, r
 from search.evaluation.network_file import save_network
 
 
-def test_games_of_both_formats(tmp_path: Path) -> None:
+def test_games_of_both_formats_are_read(tmp_path: Path) -> None:
     path = tmp_path / "games.jsonl.xz"
     lines = [
         json.dumps({"start": "startpos", "moves": ["7g7f", "3c3d", "8h2b+"]}),
@@ -40,14 +40,14 @@ def test_games_of_both_formats(tmp_path: Path) -> None:
         ("", "no game from the start position"),
     ],
 )
-def test_bad_games_are_named(tmp_path: Path, line: str, message: str) -> None:
+def test_errors_name_invalid_games(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "games.txt"
     path.write_text(line + "\n")
     with pytest.raises(ValueError, match=message):
         read_games(path, 10)
 
 
-def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+def test_an_error_names_a_damaged_file(tmp_path: Path) -> None:
     path = tmp_path / "games.jsonl.xz"
     whole = lzma.compress(b"startpos moves 7g7f\n" * 9)
     for content in (b"no xz at all", whole[: len(whole) // 2]):
@@ -60,7 +60,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         read_games(plain, 10)
 
 
-def test_the_figures(tmp_path: Path) -> None:
+def test_the_figures_are_printed(tmp_path: Path) -> None:
     assert random_games(3, 30).plies == 90
     path = tmp_path / "games.txt"
     path.write_text("startpos moves 7g7f 3c3d 8h2b+ 3a2b\n" * 3)

@@ -19,7 +19,7 @@ from search.rules.sfen import get_sfen, position_from_sfen
 from search.rules.shogi import CODES, EMPTY, KINDS, KING, START_SFEN
 from tests.yaneuraou_description import active_features, sides
 
-HANDICAPS = {  # missing men by SFEN
+HANDICAPS = {  # SFENs with numbers of missing men
     START_SFEN: 0,
     "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1": 2,
     "1nsgkgsn1/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1": 4,
@@ -29,23 +29,23 @@ HANDICAPS = {  # missing men by SFEN
 
 
 MOST_ROWS = {name: 38 if "kp" in name else 40 for name in NAMES} | {"k_a2": 42, "k_p": 40}
-"""Most rows of a perspective that a legal position has, the check row not counted; HalfKP leaves out the kings."""
+"""Most rows of a perspective in a legal position, without the check row; HalfKP has no rows for kings."""
 
 
 def turned(board: np.ndarray, hands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The position as the other side sees it."""
+    """Return the position as seen by the other side."""
     seen = board[::-1].astype(np.int64)
     return np.where(seen == EMPTY, EMPTY, (seen + KINDS) % (2 * KINDS)).astype(np.uint8), hands[::-1].copy()
 
 
 def listed(features: FeatureSet, board: np.ndarray, hands: np.ndarray, perspective: int) -> list[int]:
-    """The rows in order, without the filling."""
+    """Return the sorted rows without padding."""
     rows = features.active_rows(board, hands, perspective)[0]
     return sorted(rows[rows != features.rows].tolist())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_whites_view_is_blacks_view_of_the_turned_board(name: str, play_random, roots) -> None:
+def test_whites_view_equals_blacks_view_of_the_turned_board(name: str, play_random, roots) -> None:
     features = feature_set(name)
     for seed, root in enumerate(roots):
         for pos, _ in play_random(root, seed, 60):
@@ -58,7 +58,7 @@ def test_whites_view_is_blacks_view_of_the_turned_board(name: str, play_random, 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_row_of_the_board_and_hands_is_somebodys(name: str) -> None:
+def test_every_row_of_board_and_hands_is_used(name: str) -> None:
     features = feature_set(name)
     for perspective in (0, 1):
         codes = features.codes_to_rows[perspective]
@@ -68,8 +68,8 @@ def test_every_row_of_the_board_and_hands_is_somebodys(name: str) -> None:
         assert codes.max() < (features.king_stride or features.rows)
 
 
-def test_half_kp_rows_by_the_book() -> None:
-    """BonaPiece numbers counted by hand, as nnue_format describes them: 7g pawn and friends at the start position."""
+def test_half_kp_rows_by_hand() -> None:
+    """BonaPiece numbers by hand, as in the description of nn.bin: 7g pawn and others in the start position."""
     pos = position_from_sfen(START_SFEN)
     rows = listed(feature_set("half_kp"), pos["board"], pos["hands"], 0)
     king = 44  # 5i = file 5, rank 9
@@ -81,7 +81,7 @@ def test_half_kp_rows_by_the_book() -> None:
     assert len(rows) == 38
 
 
-def test_hand_rows_of_bona_pieces() -> None:
+def test_hand_rows_of_bona_pieces_by_hand() -> None:
     pos = position_from_sfen("4k4/9/9/9/9/9/9/9/4K4 b R2G18P2br 1")
     rows = listed(feature_set("k_p"), pos["board"], pos["hands"], 0)
     own_king, enemy_king = BONA_END + 44, BONA_END + 81 + 36
@@ -103,8 +103,8 @@ def test_each_missing_man_adds_the_first_row_once(name: str, sfen: str) -> None:
 
 
 @pytest.mark.parametrize("name", YANEURAOU_NAMES)
-def test_rows_are_those_of_the_description(name: str, play_random, roots) -> None:
-    """Kings on every file: the mirrored sets turn the board when one crosses the middle."""
+def test_rows_equal_those_of_the_description(name: str, play_random, roots) -> None:
+    """Kings are on every file, because mirrored sets turn the board when a king crosses the middle."""
     features, mirrored = feature_set(name), set()
     kings = (f"k8/9/9/9/9/9/9/9/{8 - file or ''}K{file or ''} b R2P2b4g4s4n4l16pr 1" for file in range(9))
     sfens = [*HANDICAPS, *kings]
@@ -119,7 +119,7 @@ def test_rows_are_those_of_the_description(name: str, play_random, roots) -> Non
     assert mirrored == {False, True}
 
 
-def test_piece_square_hand_rows_stand_in_the_listings_order() -> None:
+def test_hand_rows_of_piece_square_have_the_order_of_the_listing() -> None:
     pos = position_from_sfen("4k4/9/9/9/9/9/9/9/4K4 b RB2G10Pn 1")
     rows = listed(feature_set("piece_square"), pos["board"], pos["hands"], 0)
     hands = [row - 28 * 81 for row in rows if row >= 28 * 81]
@@ -127,7 +127,7 @@ def test_piece_square_hand_rows_stand_in_the_listings_order() -> None:
     assert hands == [*range(8), 20, 21, 24, 26, 40]
 
 
-def test_king_buckets() -> None:
+def test_king_buckets_by_hand() -> None:
     features = king_piece_square(np.arange(81) // 27)
     pos = position_from_sfen(START_SFEN)
     plain = feature_set("piece_square")
@@ -151,7 +151,7 @@ def test_unknown_names_are_refused() -> None:
         feature_set("k_p", [0] * 81)
 
 
-def test_a_side_without_a_king() -> None:
+def test_a_side_without_a_king_has_rows() -> None:
     pos = position_from_sfen("4k4/9/9/9/9/9/9/9/9 b G 1")
     for name in NAMES:
         features = feature_set(name)

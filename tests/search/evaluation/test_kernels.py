@@ -145,7 +145,7 @@ print("equal", KERNEL)
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_kernel_equals_numpy(kernel: str, tmp_path: Path) -> None:
-    # KERNEL is the best that the machine has, unless the environment asked for less.
+    # KERNEL is the best kernel of the machine, unless the environment selects another.
     if not os.environ.get("LITESHOGI_KERNEL") and KERNELS.index(kernel) < KERNELS.index(KERNEL):
         pytest.skip(f"this CPU has no {kernel}")
     environment = os.environ | {"LITESHOGI_KERNEL": kernel, "PYTHONPATH": str(Path(__file__).parents[3])}

@@ -1,7 +1,7 @@
 """The kernels of 64-bit ARM equal NumPy to the bit, compiled here and run by an emulator.
 
-Numba compiles for this machine alone, so llvmlite makes the intrinsics of `kernels_vector` functions of a module, and a
-program in C calls them; the loops around them, which every CPU has in common, are repeated here.
+Numba compiles only for this machine, so llvmlite compiles the intrinsics of `kernels_vector` as functions of a module,
+and a program in C calls them. The loops around them are the same on every CPU and are repeated here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COMPILER = shutil.which("aarch64-linux-gnu-gcc")
 EMULATOR = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
 DRIVER = Path(__file__).with_name("call_kernels.c")
 PLACE = 1 << 33
-"""Where the driver maps the memory."""
+"""Address where the driver maps the memory."""
 INTRINSICS = (
     *("_sum_one", "_sum_two", "_sum_three", "_sum_four", "_activate_blocks", "_activate_squared_blocks"),
     *("_multiply_blocks", "_multiply_half_blocks", "_multiply_doubled", "_clip_blocks", "_square_and_clip", "_narrow"),
@@ -36,7 +36,7 @@ INTRINSICS = (
 
 @pytest.fixture
 def vector_kernels(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """`kernels_vector` as a machine that has chosen `neon` imports it."""
+    """Import `kernels_vector` as on a machine with the kernel `neon`."""
     monkeypatch.setattr(jit, "KERNEL", "neon")
     spec = importlib.util.spec_from_file_location("kernels_vector_of_neon", kernels_vector.__file__)
     assert spec
@@ -47,7 +47,7 @@ def vector_kernels(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def object_file(module: ModuleType) -> bytes:
-    """The intrinsics as functions of 64-bit ARM, optimised as Numba does."""
+    """Compile the intrinsics as functions for 64-bit ARM, with Numba's optimisations."""
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     target = binding.Target.from_triple("aarch64-unknown-linux-gnu")
@@ -68,7 +68,7 @@ def object_file(module: ModuleType) -> bytes:
 
 
 class Calls:
-    """Memory that the driver maps at PLACE, what it calls there, and what should then be found."""
+    """Memory that the driver maps at PLACE, the calls with it, and the expected content."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
@@ -77,17 +77,17 @@ class Calls:
         self.expected: list[tuple[str, int, np.ndarray]] = []
 
     def put(self, array: np.ndarray) -> int:
-        """The address of a copy, on a cache line."""
+        """Copy an array to the memory; return its address, which is aligned to a cache line."""
         place, content = PLACE + self.size, array.tobytes()
         self.parts.append(content + b"\0" * (-len(content) % 64))
         self.size += len(self.parts[-1])
         return place
 
-    def put_room(self, told: str, expected: np.ndarray) -> int:
-        """The address of room for what is expected, and of 64 bytes behind it that no kernel may touch."""
+    def put_room(self, label: str, expected: np.ndarray) -> int:
+        """Reserve memory for an expected result, followed by 64 bytes that must not change; return its address."""
         room = np.full(expected.nbytes + 64, 99, np.uint8)
         place = self.put(room)
-        self.expected.append((told, place - PLACE, np.append(expected.view(np.uint8), room[-64:])))
+        self.expected.append((label, place - PLACE, np.append(expected.view(np.uint8), room[-64:])))
         return place
 
     def call(self, name: str, *arguments: int) -> None:
@@ -99,8 +99,8 @@ class Calls:
         command = [EMULATOR, "-cpu", "cortex-a76", program, memory]
         subprocess.run(command, input="\n".join(self.lines), text=True, check=True, timeout=200)
         found = np.fromfile(memory, np.uint8)
-        for told, place, expected in self.expected:
-            assert (found[place : place + len(expected)] == expected).all(), told
+        for label, place, expected in self.expected:
+            assert (found[place : place + len(expected)] == expected).all(), label
 
 
 def add_sums(calls: Calls, generator: np.random.Generator) -> None:
@@ -177,10 +177,10 @@ def add_narrow_layers(calls: Calls, generator: np.random.Generator, module: Modu
 def add_layers(calls: Calls, generator: np.random.Generator, module: ModuleType) -> None:
     for inputs in (16, 32, 48, 96, 256, 288, 384, 2048):
         for outputs in (1, 15, 16, 17, 32, 48, 80):
-            # All the extremes: weights of -128 with inputs of 127.
+            # Extremes: weights of -128 with inputs of 127.
             weight = generator.choice(np.array([-128, -127, -1, 0, 1, 5, 127], np.int8), (outputs, inputs))
             x = generator.choice(np.array([0, 0, 1, 64, 127], np.uint8), inputs)
-            x.reshape(-1, 4)[generator.random(inputs // 4) < outputs % 5 / 4] = 0  # groups of zeros: none to all
+            x.reshape(-1, 4)[generator.random(inputs // 4) < outputs % 5 / 4] = 0  # groups of zeros, from none to all
             if outputs % 2:
                 weight[0], x[:] = -128, 127
             bias = generator.integers(-(1 << 31), 1 << 31, outputs).astype(np.int32)

@@ -1,4 +1,4 @@
-"""A contribution is what removing the piece gives: the SFEN without it, evaluated afresh."""
+"""The contribution of a piece equals the change of the evaluation when the piece is removed."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ NETS = ("default", "dense-64-16", "lite-16-4-32", "half_kp")
 def net(request, nnue_content, tmp_path_factory) -> EvalNetwork:
     if request.param != "half_kp":
         return load_network(request.param)
-    path = tmp_path_factory.mktemp("net") / "nn.bin"  # whose feature set has rows for men that are nowhere
+    path = tmp_path_factory.mktemp("net") / "nn.bin"  # its feature set has rows for missing men
     path.write_bytes(nnue_content("half_kp", 32, 8, 8))
     return load_network(path)
 
 
 def sfen_without(sfen: str, letters: str, square: int | None) -> str:
-    """The SFEN less a piece, by its text alone; `square` None: less one in hand."""
+    """Remove a piece from the text of an SFEN; `square` None removes one in hand."""
     board, turn, hands, number = sfen.split()
     if square is None:
         held = re.findall(r"(\d*)([A-Za-z])", hands)
@@ -45,7 +45,7 @@ def sfen_without(sfen: str, letters: str, square: int | None) -> str:
     return f"{'/'.join(map(''.join, ranks))} {turn} {hands} {number}"
 
 
-def test_a_contribution_is_what_removing_the_piece_gives(net, roots, play_random):
+def test_a_contribution_equals_removing_the_piece(net, roots, play_random):
     refused = 0
     for seed, root in enumerate((*roots, DISCOVERING)):
         for ply, (pos, _) in enumerate(play_random(root, seed, 90)):
@@ -71,8 +71,8 @@ def test_a_contribution_is_what_removing_the_piece_gives(net, roots, play_random
     assert refused
 
 
-def test_check_is_asked_afresh():
-    # The gold on 5h stands before the mover's king, the lance on 5c and the rook behind it look at both.
+def test_check_is_determined_after_removing_a_piece():
+    # The gold on 5h shields the mover's king from the lance on 5c and the rook behind it.
     pos = position_from_sfen("4r4/9/4l4/9/9/9/9/4G4/4K3k b - 1")
     left = leave_one_out(pos)
     by_square = {man.square: row + 1 for row, man in enumerate(left.men)}
@@ -86,16 +86,16 @@ def test_check_is_asked_afresh():
     assert left.in_check[0]
     assert not left.in_check[by_square[4 * 9 + 8]]  # the checking rook
     assert left.possible[by_square[4 * 9 + 8]]
-    assert not left.possible[by_square[4 * 9 + 2]]  # the pawn, behind which the rook waits
+    assert not left.possible[by_square[4 * 9 + 2]]  # the pawn that blocks the rook
 
 
-def test_the_views_are_the_position_but_for_one_man(roots):
+def test_the_views_differ_from_the_position_by_one_man(roots):
     for sfen in roots:
         pos = position_from_sfen(sfen)
         left = leave_one_out(pos)
         changed = (left.pieces != left.pieces[0]).sum(1) + np.abs(left.hands.astype(int) - left.hands[0]).sum(1)
         assert changed.tolist() == [0, *[1] * len(left.men)]
-        assert get_sfen(pos).split()[:3] == get_sfen(position_from_sfen(sfen)).split()[:3]  # it was left as it was
+        assert get_sfen(pos).split()[:3] == get_sfen(position_from_sfen(sfen)).split()[:3]  # the position is unchanged
 
 
 def test_the_board_is_drawn_with_every_contribution(roots):
@@ -104,8 +104,8 @@ def test_the_board_is_drawn_with_every_contribution(roots):
         left = leave_one_out(pos)
         values = [100 + number for number in range(len(left.men))]
         lines = draw_contributions(pos, left.men, values)
-        told = [int(found) for found in re.findall(r"\+(\d{3})\b", "\n".join(lines))]
-        assert sorted(told) == values
+        numbers = [int(found) for found in re.findall(r"\+(\d{3})\b", "\n".join(lines))]
+        assert sorted(numbers) == values
         for man, value in zip(left.men, values, strict=True):
             if man.square is not None:
                 file, rank = divmod(man.square, 9)

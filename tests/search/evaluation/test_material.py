@@ -1,4 +1,4 @@
-"""The network that an engine has before it reads a file counts material, and nothing else."""
+"""The network of an engine without a file counts only material."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from search.evaluation.network import centipawns_reference, evaluate_reference
 from search.evaluation.static_evaluation import evaluate_sfens
 
 
-def test_it_counts_pieces_on_the_board_and_a_tenth_more_in_hand() -> None:
+def test_pieces_in_hand_count_a_tenth_more_than_on_the_board() -> None:
     batch, net = synthetic_batch(500), material_network()
     outputs = evaluate_reference(net, batch.pieces, batch.hands, batch.in_check)[:, 0]
     found = np.array(centipawns_reference(net, outputs.tolist()))
@@ -22,7 +22,7 @@ def test_it_counts_pieces_on_the_board_and_a_tenth_more_in_hand() -> None:
         ("startpos", 0),
         ("lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1", 990),
         ("lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/7R1/LNSGKGSNL b B 1", 990 + 85),
-        # A lane ends at 1,270 centipawns, and no sum of them does.
+        # A lane is limited to 1,270 centipawns, but sums of lanes are not.
         ("4k4/9/9/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1", 6130),
         ("4k4/9/9/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1", -6130),
         ("4k4/9/9/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b RB2G2S2N2L8P 1", 6130 + 6560),

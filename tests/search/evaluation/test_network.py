@@ -1,4 +1,4 @@
-"""The network file: what is written is read, what is damaged or foreign is refused in words."""
+"""The network file: written networks are read back, and damaged or foreign files are refused with an error."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def same(first: EvalNetwork, second: EvalNetwork) -> bool:
         "provenance",
     )
     return (
-        bool((first.rows == second.rows).all())  # whose type depends on the file's version
+        bool((first.rows == second.rows).all())  # their type depends on the version of the file
         and all((a == b).all() and a.dtype == b.dtype for a, b in arrays)
         and all(getattr(first, name) == getattr(second, name) for name in plain)
         and first.feature_set.name == second.feature_set.name
     )
 
 
-def test_a_network_comes_back_as_it_was_saved(tmp_path: Path, small: EvalNetwork) -> None:
+def test_a_saved_network_is_read_back_unchanged(tmp_path: Path, small: EvalNetwork) -> None:
     changed = dataclasses.replace(small, output_divisor=16, input_shift=3, provenance={"data": ["一二三", 1.5, None]})
     save_network(changed, tmp_path / "a" / "net.safetensors")
     assert same(load_network(tmp_path / "a" / "net.safetensors"), changed)
@@ -87,7 +87,7 @@ USABLE |= {("cp_per_logit", "3"), ("cp_per_logit", "0.5"), ("logit_per_output", 
 
 
 @pytest.mark.parametrize("name", sorted(_description(random_network(*SMALL))))
-def test_a_strange_description_is_refused_in_a_line_and_at_once(name: str, tmp_path: Path, small: EvalNetwork) -> None:
+def test_an_invalid_description_is_refused_in_one_line_at_once(name: str, tmp_path: Path, small: EvalNetwork) -> None:
     tensors, path = _tensors(small), tmp_path / "forged.safetensors"
     for value in (*STRANGE, [1_000_000] * 1000):
         data = json.dumps(_description(small) | {name: value})
@@ -141,8 +141,8 @@ JSON = st.recursive(
 
 @settings(max_examples=300)
 @given(data=st.data())
-def test_what_is_read_is_what_the_file_says(scratch: Path, data: st.DataObject) -> None:
-    """Whatever stands in a header, and of whatever type an array is: it is refused, or the network is that one."""
+def test_any_header_is_refused_or_read_exactly(scratch: Path, data: st.DataObject) -> None:
+    """A file with any header and any types of arrays is refused, or gives exactly this network."""
     net = random_network("king_piece_square", 32, (8,), 2)
     tensors, description = _tensors(net), _description(net)
     if data.draw(st.booleans()):
@@ -185,7 +185,7 @@ def test_king_buckets_are_part_of_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("activation", "version"), list(zip(ACTIVATIONS, "1223", strict=True)))
-def test_older_programs_read_what_they_can_evaluate(tmp_path: Path, activation: str, version: str) -> None:
+def test_files_have_the_lowest_version_that_can_hold_them(tmp_path: Path, activation: str, version: str) -> None:
     net, path = random_network(*SMALL, activation=activation), tmp_path / "net.safetensors"
     save_network(net, path)
     with safe_open(path, "numpy") as file:
@@ -218,8 +218,8 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @settings(max_examples=200)
 @given(data=st.data())
-def test_no_flipped_bit_is_believed(scratch: Path, content: bytes, small: EvalNetwork, data: st.DataObject) -> None:
-    # The header is a small part of the file and where most can go wrong.
+def test_any_flipped_bit_is_detected(scratch: Path, content: bytes, small: EvalNetwork, data: st.DataObject) -> None:
+    # The header is a small part of the file with the most possible errors.
     start = data.draw(st.sampled_from([0, 8, 16]))
     place = data.draw(st.one_of(st.integers(start, 1500), st.integers(0, len(content) - 1)))
     flipped = bytearray(content)
@@ -244,7 +244,7 @@ def test_any_bytes_are_refused(scratch: Path, noise: bytes) -> None:
         load_network(scratch)
 
 
-def test_foreign_files_are_named(tmp_path: Path) -> None:
+def test_foreign_files_are_identified(tmp_path: Path) -> None:
     path = tmp_path / "foreign.safetensors"
     save_file({"rows": np.zeros(3, np.float32)}, path)
     with pytest.raises(ValueError, match="of another program"):
@@ -291,8 +291,8 @@ def test_parts_that_do_not_fit_are_refused(small: EvalNetwork, change: dict, mes
         dataclasses.replace(small, **change)
 
 
-def test_a_whole_file_with_wrong_contents_is_refused(tmp_path: Path, small: EvalNetwork) -> None:
-    """The checks hold for files as for objects: a network made wrong on purpose, with a checksum that fits."""
+def test_a_complete_file_with_invalid_contents_is_refused(tmp_path: Path, small: EvalNetwork) -> None:
+    """Files are checked like objects: the file holds an invalid network with a correct checksum."""
     wrong = dataclasses.replace(small)
     object.__setattr__(wrong, "rows", small.rows[:-1])
     save_network(wrong, tmp_path / "wrong.safetensors")
@@ -301,7 +301,7 @@ def test_a_whole_file_with_wrong_contents_is_refused(tmp_path: Path, small: Eval
 
 
 def test_reference_arithmetic_by_hand() -> None:
-    """One piece, one lane, numbers small enough to follow; then the same with a sum that leaves int16."""
+    """One piece, one lane and small numbers; then the same with a sum beyond int16."""
     net = random_network("piece_square", 32, (), 1)
     rows = np.zeros_like(net.rows)
     rows[7 * 81 + 44, 0] = 100  # own king on 5i

@@ -1,4 +1,4 @@
-"""Lanes in another order: the same integers, and the first layer's zeros together."""
+"""Reordered lanes: the same integers, with the zeros of the first layer in groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.yaneuraou_networks import network_bytes
 
 
 def black_positions() -> tuple[np.ndarray, np.ndarray]:
-    """Boards u1 (B, 81) and hands u1 (B, 14) of random games, as black sees them."""
+    """Return boards u1 (B, 81) and hands u1 (B, 14) of random games from black's view."""
     games, boards, hands = random_games(6), [], []
     for first, end in zip(games.starts, games.starts[1:], strict=False):
         pos = position_from_sfen("startpos")
@@ -33,7 +33,7 @@ def black_positions() -> tuple[np.ndarray, np.ndarray]:
 
 
 def zero_groups(net: EvalNetwork, boards: np.ndarray, hands: np.ndarray) -> float:
-    """The share of aligned groups of four inputs of the first layer that are zeros."""
+    """Return the share of aligned groups of four inputs of the first layer that are all zero."""
     table = np.concatenate((net.rows, np.zeros((1, net.width), np.int16)))
     sums = [table[net.feature_set.active_rows(boards, hands, view)].sum(1, dtype=np.int16) for view in range(2)]
     inputs = np.clip((np.concatenate(sums, 1) + np.tile(net.bias, 2)) >> net.input_shift, 0, 127)
@@ -55,8 +55,8 @@ def test_ordered_lanes_give_the_same_outputs() -> None:
 
 
 @pytest.mark.parametrize("name", ["SFNN_ka2_64_7_32_k3k3", "SFNN_kp_64_7_32_k3k3", "halfkahm1_32x2_8_32"])
-def test_a_large_table_is_used_where_it_lies(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where the system maps it from a file; only K+A2 needs rows of its own behind it."""
+def test_a_large_table_is_not_copied(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if it is mapped from a file; only K+A2 needs additional rows."""
     monkeypatch.setattr("search.evaluation.network_record.LARGE_TABLE", 0)
     (tmp_path / "nn.bin").write_bytes(network_bytes(name))
     read = load_network(tmp_path / "nn.bin")

@@ -1,4 +1,4 @@
-"""YaneuraOu's nn.bin: read to the bit, held against a slow reading of its published description; refused in words."""
+"""YaneuraOu's nn.bin: it is read exactly, compared with a slow reader of the published description, or refused."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HANDICAPS = (
 
 
 def walk(play_random, count: int) -> Iterator[str]:
-    """SFENs of random games, every seventh position."""
+    """Yield SFENs of every seventh position of random games."""
     for seed in range(count):
         for ply, (pos, _) in enumerate(play_random("startpos", seed, 150)):
             if ply % 7 == 0:
@@ -79,7 +79,7 @@ SMALL_NAMES = (
 
 @pytest.mark.parametrize("edge", [False, True], ids=["", "edge"])
 @pytest.mark.parametrize("name", SMALL_NAMES)
-def test_evaluation_is_that_of_the_description(name: str, edge: bool, play_random, tmp_path: Path) -> None:
+def test_evaluation_equals_that_of_the_description(name: str, edge: bool, play_random, tmp_path: Path) -> None:
     content = network_bytes(name, 5, edge)
     path = tmp_path / "nn.bin"
     path.write_bytes(content)
@@ -164,7 +164,7 @@ def test_the_known_architectures_have_the_published_hashes_and_sizes() -> None:
         ("SFNN_ka2_128_7_64_c0_s16x8", "SFNN_ka2_128_7_64_c0_s16x8"),
     ],
 )
-def test_names_of_architectures(name: str, same: str) -> None:
+def test_names_of_architectures_are_read(name: str, same: str) -> None:
     assert str(parse_name(name)) == same
     assert parse_name(same) == parse_name(name)
 
@@ -187,7 +187,7 @@ def test_names_of_architectures(name: str, same: str) -> None:
         ("", "halfkp"),
     ],
 )
-def test_names_of_no_architecture(name: str, problem: str) -> None:
+def test_names_of_unknown_architectures_are_refused(name: str, problem: str) -> None:
     if name == "":
         assert str(parse_name(name)) == "halfkp_256x2-32-32"
         return
@@ -207,35 +207,35 @@ WORDS = {
 
 
 @pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
-def test_words_are_not_needed(words: str | bytes, nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
-    """As in YaneuraOu; trainers exist that write the same words whatever they trained."""
+def test_the_text_is_not_required(words: str | bytes, nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
+    """As in YaneuraOu, because some trainers write the same text for all networks."""
     (tmp_path / "nn.bin").write_bytes(nnue_content("k_p", 32, 8, 32))
     (tmp_path / "other.bin").write_bytes(nnue_content("k_p", 32, 8, 32, words))
     other, known = (load_network(tmp_path / name) for name in ("other.bin", "nn.bin"))
     assert evaluate_sfens(other, HANDICAPS) == evaluate_sfens(known, HANDICAPS)
 
 
-def test_hashes_are_not_needed_where_the_words_fit(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
+def test_hashes_are_not_required_if_the_text_fits(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
     path = tmp_path / "nn.bin"
     path.write_bytes(nnue_content("k_p", 32, 8, 32, hashes=(1, 0, 2)))
     kept = load_network(path).provenance["nn_bin"]
     assert (kept["file_hash"], kept["feature_hash"], kept["network_hash"]) == (1, 0, 2)
 
 
-def test_words_may_name_the_divisor(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
+def test_the_text_may_give_the_divisor(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
     words = WORDS["older words"] + ",fv_scale=24,qa=127,qb=64"
     (tmp_path / "nn.bin").write_bytes(nnue_content("k_p", 32, 8, 32, words))
     assert load_network(tmp_path / "nn.bin").output_divisor == 24
     assert read_nnue(tmp_path / "nn.bin", 16).output_divisor == 16
 
 
-def test_any_name_will_do(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
+def test_the_file_may_have_any_name(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
     (tmp_path / "suisho").write_bytes(nnue_content("k_p", 32, 8, 32))
     assert load_network(tmp_path / "suisho").feature_set.name == "k_p"
 
 
 def damaged(content: bytes) -> dict[str, tuple[bytes, str]]:
-    """Damage of many kinds, with what must be said of it."""
+    """Draw damaged files with the text that the error must contain."""
     words = int.from_bytes(content[8:12], "little")
     body = 12 + words
     size = len(content) - body
@@ -270,7 +270,7 @@ KINDS_OF_DAMAGE = tuple(damaged(b"\0" * 200))
 
 
 @pytest.mark.parametrize("kind", KINDS_OF_DAMAGE)
-def test_refused_in_words(kind: str, nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
+def test_damaged_files_are_refused_with_an_error(kind: str, nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
     content, expected = damaged(nnue_content("k_p", 32, 8, 32))[kind]
     path = tmp_path / "nn.bin"
     path.write_bytes(content)
@@ -282,12 +282,14 @@ def test_refused_in_words(kind: str, nnue_content: Callable[..., bytes], tmp_pat
 
 @settings(max_examples=300)
 @given(data=st.data())
-def test_no_file_is_read_into_nonsense(data: st.DataObject, nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
-    """Cut, lengthened or overwritten anywhere: refused in words, or a network whose weights alone are others."""
+def test_changed_files_are_refused_or_differ_only_in_weights(
+    data: st.DataObject, nnue_content: Callable[..., bytes], tmp_path: Path
+) -> None:
+    """A file that is truncated, extended or overwritten is refused, or only the weights differ."""
     content = bytearray(nnue_content("k_p", 32, 8, 32))
     length = len(content)
     for _ in range(data.draw(st.integers(1, 3))):
-        # The header is where damage shows.
+        # Damage to the header is detected.
         at = data.draw(st.one_of(st.integers(0, 220), st.integers(0, len(content))))
         part = data.draw(st.binary(max_size=6))
         if data.draw(st.booleans()):
@@ -310,15 +312,15 @@ def test_no_file_is_read_into_nonsense(data: st.DataObject, nnue_content: Callab
 
 
 @pytest.mark.parametrize("words", [b"Features=K+P[1710->32x2],Network=AffineTransform[1<-", b"=" * 70000, b"[" * 3000])
-def test_words_that_break_off(words: bytes, nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
+def test_a_truncated_text_is_refused(words: bytes, nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
     (tmp_path / "nn.bin").write_bytes(nnue_content("k_p", 32, 8, 32, words, hashes=(0, 0, 0)))
     with pytest.raises(ValueError, match=r"unknown architecture|bytes of text"):
         load_network(tmp_path / "nn.bin")
 
 
 @pytest.mark.slow
-def test_every_recorded_value_of_the_family(tmp_path: Path, data_folder: Path) -> None:
-    """All architectures and positions of the recorded vectors, by NumPy and by this machine's kernel."""
+def test_recorded_values_of_the_family_are_reproduced(tmp_path: Path, data_folder: Path) -> None:
+    """Compare all architectures and positions of the recorded vectors, by NumPy and by this machine's kernel."""
     path = data_folder / "nnue" / "sfnn_vectors.json"
     if not path.is_file():
         pytest.skip("the recorded vectors are not available")
@@ -337,7 +339,7 @@ def test_every_recorded_value_of_the_family(tmp_path: Path, data_folder: Path) -
 
 @pytest.mark.slow
 def test_evaluation_equals_what_yaneuraou_printed(tmp_path: Path, data_folder: Path) -> None:
-    """Every set of the recorded vectors, to the integer, by NumPy and by this machine's kernel."""
+    """Compare every set of the recorded vectors exactly, by NumPy and by this machine's kernel."""
     folder = data_folder / "nnue"
     if not folder.is_dir():
         pytest.skip("the recorded vectors are not at hand")

@@ -1,4 +1,4 @@
-"""Which architecture an nn.bin holds: from its text, hashes and sizes, or from the name that the caller gives."""
+"""Identification of the architecture of an nn.bin by its text, hashes and sizes, or by a given name."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("text", [b"", b"\xff\x80", b"ModelType=SFNNWithoutPsqt;Features=K+P[1710->64x2],Network=?"])
-def test_without_a_name_an_sfnn_is_refused_with_those_that_fit(content: bytes, path: Path, text: bytes) -> None:
+def test_without_a_name_an_sfnn_is_refused_with_the_possible_names(content: bytes, path: Path, text: bytes) -> None:
     path.write_bytes(with_text(content, text))
     with pytest.raises(OptionError) as caught:
         read_nnue(path)
@@ -60,8 +60,8 @@ def test_without_a_name_an_sfnn_is_refused_with_those_that_fit(content: bytes, p
         assert name in message
 
 
-def test_a_name_settles_what_sizes_do_not(content: bytes, path: Path) -> None:
-    """H1 of 7 and 8, hand64 and hand64z, shards and none have the same sizes, and other values."""
+def test_a_name_resolves_equal_sizes(content: bytes, path: Path) -> None:
+    """H1 of 7 and 8, hand64 and hand64z, and shards or none have the same sizes but other values."""
     path.write_bytes(with_text(content, b""))
     found = set()
     for name in (
@@ -81,7 +81,7 @@ def test_text_and_name_must_agree(content: bytes, path: Path) -> None:
     for name in ("SFNN_kp_64_8_32_hand64_k3k3", "SFNN_kp_64_7_32_c32_s16x2_hand64_k3k3"):
         with pytest.raises(OptionError, match=f"{name}: the file's text and sizes are those of {NAME}"):
             read_nnue(path, architecture=name)
-    # hand64 was the name of what is hand64z today.
+    # Older files use the name hand64 for hand64z.
     older = "SFNN_kp_64_7_32_hand64z_k3k3"
     assert outputs(path, older) == described(content, older)
 
@@ -108,7 +108,7 @@ def test_wrong_names_are_refused(content: bytes, path: Path, name: str, problem:
         assert "\n" not in str(caught.value)
 
 
-def test_classic_networks_by_name(path: Path) -> None:
+def test_classic_networks_are_read_by_name(path: Path) -> None:
     content = network_bytes("halfkp_32x2_8_32")
     path.write_bytes(with_text(b"".join((content[:4], b"\1\2\3\4", content[8:])), b"Features=?"))
     with pytest.raises(OptionError, match=r"by its size it could be .*halfkp_32x2-8-32"):
@@ -122,7 +122,7 @@ def test_classic_networks_by_name(path: Path) -> None:
         read_nnue(path, architecture="kp_32x2-8-32")
 
 
-def test_hashes_of_an_sfnn_are_not_needed(content: bytes, path: Path) -> None:
+def test_hashes_of_an_sfnn_are_not_required(content: bytes, path: Path) -> None:
     path.write_bytes(content)
     expected = outputs(path)
     other = bytearray(content)
@@ -137,7 +137,7 @@ def test_hashes_of_an_sfnn_are_not_needed(content: bytes, path: Path) -> None:
 
 
 def damaged(content: bytes) -> dict[str, tuple[bytes, str]]:
-    """Return damage of many kinds, with what must be said of it."""
+    """Draw damaged files with the text that the error must contain."""
     (text,) = struct.unpack_from("<I", content, 8)
     bias = 12 + text + 4
     weights = bias + 21 + struct.unpack_from("<I", content, bias + 17)[0]
@@ -167,7 +167,7 @@ def damaged(content: bytes) -> dict[str, tuple[bytes, str]]:
 
 
 @pytest.mark.parametrize("kind", damaged(network_bytes(NAME)))
-def test_damage_is_named_in_one_line(kind: str, content: bytes, path: Path) -> None:
+def test_damage_is_reported_in_one_line(kind: str, content: bytes, path: Path) -> None:
     whole, problem = damaged(content)[kind]
     path.write_bytes(whole)
     with pytest.raises(ValueError, match=problem) as caught:

@@ -1,4 +1,4 @@
-"""The copy through which processes share a large nn.bin: the same network, damaged or missing copies, no room."""
+"""The copy by which processes share a large nn.bin: equal networks, damaged and missing copies, and no space."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLASSIC = "kp_32x2_8_16"
 
 @pytest.fixture
 def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of copies, empty; every nn.bin counts as large."""
+    """An empty folder of copies; every nn.bin counts as large."""
     monkeypatch.setattr(network_file, "CACHE_DIRECTORY", tmp_path / "cache" / "environment")
     monkeypatch.setattr(network_file, "LARGE_FILE", 0)
     return tmp_path / "cache" / "networks"
@@ -35,7 +35,7 @@ def write(path: Path, architecture: str, seed: int = 1) -> Path:
 
 
 def mapped(net: EvalNetwork) -> bool:
-    """Whether the rows lie in a mapped file."""
+    """Return whether the rows are in a mapped file."""
     base = net.rows
     while isinstance(base.base, np.ndarray):
         base = base.base
@@ -43,7 +43,7 @@ def mapped(net: EvalNetwork) -> bool:
 
 
 def assert_equal(net: EvalNetwork, other: EvalNetwork) -> None:
-    """Two networks have equal numbers and the same origin."""
+    """Assert that two networks have equal numbers and the same origin."""
     assert np.array_equal(net.rows, other.rows)
     assert net.rows.dtype == other.rows.dtype
     assert np.array_equal(net.bias, other.bias)
@@ -157,7 +157,7 @@ def test_two_processes_share_the_rows(tmp_path: Path, copies: Path) -> None:
     for one in started:
         assert one.stdout is not None
         assert one.stdout.readline() == "ready\n"
-    # The first to answer while the other still holds its rows sees half of them as its own.
+    # The first process to answer while the other still has the rows counts half of them.
     answer, _ = started[0].communicate("\n")
     resident, proportional = map(int, answer.split())
     started[1].communicate("\n")

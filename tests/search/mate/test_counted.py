@@ -9,7 +9,7 @@ from search.mate.counted import counted_plies
 from search.mate.solver import MateSolver
 
 FUTILE = "k8/9/1K7/9/9/9/9/9/8R b r2b4g4s4n4l18p 1"
-"""The rook's check from 9i can be interposed five times, each time for nothing."""
+"""The rook's check from 9i can be interposed five times, each time without effect."""
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_without_a_mate_or_time_there_is_no_length() -> None:
     assert counted_plies(solver, FUTILE, 0) is None
 
 
-def test_the_command_reports_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_the_length(capsys: pytest.CaptureFixture[str]) -> None:
     Command((FUTILE,), milliseconds=60_000, tsume=True, language="en").run()
     assert "without futile interpositions: mate in 5\n" in capsys.readouterr().out
     Command((FUTILE,), milliseconds=60_000, tsume=True, language="ja").run()

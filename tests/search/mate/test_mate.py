@@ -1,4 +1,4 @@
-"""The mate solver against cshogi: its proofs and refutations are right, and it stops when it is asked to."""
+"""The mate solver against cshogi: its proofs and refutations are correct, and it stops on request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from search.score import MATE
 
 MATE_IN_ELEVEN = "1B2G4/1+N2s3+P/l4+Ps1p/5L3/pp2p4/PP3Rr1P/S1P2Sg1G/3PBkp1L/LNK1P1PNG b 4Pn 167"
 PAWN_DROP_ONLY = "7nk/8l/7S1/9/9/9/9/9/4K4 b P 1"
-"""A pawn drop in front of the king would mate, which the rules forbid."""
+"""A position in which only a forbidden pawn drop would mate."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def _assert_mates(sfen: str, moves: tuple[str, ...]) -> None:
     assert not list(board.legal_moves)
 
 
-def test_it_agrees_with_cshogi_on_positions_of_random_games(solver):
+def test_results_agree_with_cshogi_on_positions_of_random_games(solver):
     mates = refuted = 0
     for sfen in _positions(700, 5):
         result = solver.solve(sfen, nodes=20_000)
@@ -77,7 +77,7 @@ def test_it_agrees_with_cshogi_on_positions_of_random_games(solver):
 
 
 class Exhaustive:
-    """Tries every check and every reply with cshogi's moves."""
+    """A solver that tries every check and every reply with cshogi's moves."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], bool] = {}
@@ -107,8 +107,8 @@ class Exhaustive:
         return mated
 
     def assert_shortest(self, sfen: str, moves: tuple[str, ...]) -> None:
-        """Check that both sides play their best: before each of the attacker's moves the mate takes all plies that
-        are left."""
+        """Check that both sides play optimally: before each move of the attacker the mate takes all remaining
+        plies."""
         _assert_mates(sfen, moves)
         board = cshogi.Board(sfen)
         for number, usi in enumerate(moves):
@@ -119,9 +119,9 @@ class Exhaustive:
             board.push(board.move_from_usi(usi))
 
 
-# Long mates in which the attacker finds a longer way first, so that a bad defence looks short.
-def test_a_pawn_is_dropped_on_no_file_that_has_two():
-    """Problems may have two pawns on a file, which no game has. One of them may be the only shield of a king."""
+# Long mates in which the attacker finds a longer line first, so that a bad defence seems short.
+def test_pawns_are_not_dropped_on_a_file_with_two():
+    """Problems, unlike games, may have two pawns on a file, one of which may be the only shield of a king."""
     shielded = "9/9/6P2/9/4k1P1R/9/9/9/9 b P 1"
     for sfen in ("k8/9/9/9/9/9/6P2/9/6P1K b P 1", "4k4/9/4P4/9/4P4/9/2P6/2P6/4K4 b P 1", shielded):
         pos = new_position()
@@ -142,7 +142,7 @@ def test_a_pawn_is_dropped_on_no_file_that_has_two():
         ("ln5+Pl/3kg1g2/p1spP1pS1/1pp1p1g2/7p1/2P5P/PP1P+bPP2/3N2B2/LNK2G3 w RNPr2slp 72", 9),
     ],
 )
-def test_a_mate_is_no_shorter_than_its_best_defence(sfen, refuted):
+def test_the_length_of_a_mate_is_that_of_the_best_defence(sfen, refuted):
     exhaustive = Exhaustive()
     assert not exhaustive.mates(cshogi.Board(sfen), refuted)
     result = MateSolver(64).solve(sfen)
@@ -188,13 +188,13 @@ def test_a_pawn_drop_does_not_mate(solver):
     assert solver.solve("8k/9/7GG/9/9/9/9/9/4K4 b P 1").status is MateStatus.MATE
 
 
-def test_results_with_a_full_table_are_right():
+def test_results_with_a_full_table_are_correct():
     small = MateSolver(1)
     for sfen in _positions(150, 9, (120, 250)):
         result = small.solve(sfen, nodes=50_000)
         if result.status is MateStatus.MATE:
             _assert_mates(sfen, result.moves)
-    assert small.table.filled() > 900  # thousandths: it was full indeed
+    assert small.table.filled() > 900  # per mille: the table was full
 
 
 @pytest.mark.parametrize(("megabytes", "entries"), [(64, 1 << 21), (131_071, 131_071 << 15), (131_072, (1 << 32) - 1)])
@@ -203,14 +203,14 @@ def test_a_table_has_at_most_as_many_entries_as_indices(monkeypatch, megabytes, 
     assert int(MateTable(megabytes).record["entries"]) == entries
 
 
-def test_it_stops_when_it_is_asked_to():
+def test_the_solver_stops_on_request():
     flag = StopFlag()
     flag.set()
     assert MateSolver(1).solve(MATE_IN_ELEVEN, stop=flag).status is MateStatus.UNKNOWN
     assert MateSolver(1).solve(MATE_IN_ELEVEN, nodes=50).status is MateStatus.UNKNOWN
 
 
-def test_no_nodes_are_no_limit(solver):
+def test_zero_nodes_mean_no_limit(solver):
     assert solver.solve(MATE_IN_ELEVEN, nodes=0).plies == 11
 
 
@@ -291,10 +291,10 @@ def test_a_mate_at_the_root_comes_before_the_move_limit():
         assert (beside.end() is not None, proved.is_set()) == (found, found)
 
 
-def test_no_mate_at_the_root_is_silent():
-    beside, told = RootMate(), []
+def test_without_a_mate_at_the_root_nothing_is_reported():
+    beside, calls = RootMate(), []
     for sfen in ("startpos", "9/9/4P4/9/9/9/9/9/4K4 b G 1"):  # the second has no king to mate
-        beside.begin(position_from_sfen(sfen), 1_000, lambda: told.append(1))
+        beside.begin(position_from_sfen(sfen), 1_000, lambda: calls.append(1))
         beside._thread.join(60)
         assert beside.end() is None
-    assert told == []
+    assert calls == []

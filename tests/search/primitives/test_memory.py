@@ -54,7 +54,7 @@ def test_a_record_keeps_alive_what_it_points_to():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
-def test_scattered_touches_take_only_their_pages():
+def test_scattered_accesses_use_only_their_pages():
     before, words = resident_bytes(), 1 << 25
     array = sparse_zeros(words, np.uint64)
     array[:: words // 200] += 1

@@ -1,4 +1,4 @@
-"""The clock that jitted code reads is the one that Python reads."""
+"""Jitted code reads the same clock as Python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from search.primitives.ticks import LATEST, READABLE, is_past, ticks_at
 
 
 @pytest.mark.skipif(not READABLE, reason="jitted code reads no clock here")
-def test_a_time_is_past_when_python_says_so():
+def test_a_time_is_past_when_it_is_past_for_python():
     for _ in range(1000):
         before = time.perf_counter()
         assert is_past(ticks_at(before))

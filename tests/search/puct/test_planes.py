@@ -83,7 +83,7 @@ def test_every_number_type_has_the_same_planes(games: Batch, dtype: type, one: f
     expected1, expected2 = make_planes(games.pieces[part], games.hands[part], games.in_check[part])
     np.testing.assert_array_equal(out1[:-1], expected1.reshape(-1).astype(dtype) * one)
     np.testing.assert_array_equal(out2[:-1], expected2.reshape(-1).astype(dtype) * one)
-    assert out1[-1] == out2[-1] == 7  # nothing is written behind the end
+    assert out1[-1] == out2[-1] == 7  # nothing is written after the end
 
 
 def test_labels_by_hand() -> None:

@@ -58,7 +58,7 @@ def test_the_sums_of_the_tree_agree(playouts: int, batch: int, threads: int, mov
     found = engine.analyse(get_sfen(pos), nodes=playouts)
     check_tree(engine.tree)
     root = engine.tree.root
-    if found.nodes < playouts:  # it ends before where nothing is left to find
+    if found.nodes < playouts:  # it ends earlier if nothing is left to search
         assert root["proof"] != UNPROVED or not root["visits"]
     else:
         assert found.nodes == playouts == root["visits"] == sum(one.visits for one in engine.root_moves()) + 1
@@ -249,9 +249,9 @@ def test_games_end_at_the_move_limit_in_the_tree(engine: PuctEngine) -> None:
 def test_a_mate_at_a_leaf_comes_before_the_move_limit() -> None:
     mated = "l3pssnl/5k3/p1+P1NppS1/7Pp/9/6+R2/1P1PPPP1P/B1GS5/L4K1NL b RBGN4P2gp 139"
     engine = PuctEngine(even_network, 16, settings=Settings(leaf_mate_nodes=2000))
-    for last, told in ((145, "mate"), (142, "cp")):  # the mate after 5d takes three moves more, by this proof five
+    for last, expected in ((145, "mate"), (142, "cp")):  # the mate after 5d takes three more moves, by this proof five
         engine.rules = Rules(max_moves=last)
-        assert engine.analyse(mated, ("N*5d",), nodes=500).score_text.startswith(told)
+        assert engine.analyse(mated, ("N*5d",), nodes=500).score_text.startswith(expected)
 
 
 def test_a_declaration_is_a_win() -> None:
@@ -260,7 +260,7 @@ def test_a_declaration_is_a_win() -> None:
     found = engine.analyse(entered.format("b"), nodes=10)
     assert found.best_move == "win"
     assert found.win_rate == 1
-    assert engine.analyse(entered.format("w"), nodes=100).score_text == "mate -2"  # whatever white does
+    assert engine.analyse(entered.format("w"), nodes=100).score_text == "mate -2"  # after any move of white
     engine.rules = Rules(declaration=NO_RULE)
     assert engine.analyse(entered.format("b"), nodes=10).best_move != "win"
 
@@ -276,7 +276,7 @@ def test_only_the_given_moves_are_searched(engine: PuctEngine) -> None:
     assert engine.search(Limits(nodes=2000))[0].best_move not in (None, "1i1h")
 
 
-def test_several_lines(engine: PuctEngine) -> None:
+def test_several_lines_are_reported(engine: PuctEngine) -> None:
     engine.multipv = 3
     lines: list = []
     engine.analyse("startpos", nodes=300, on_info=lines.append)
@@ -313,15 +313,15 @@ def test_a_depth_that_the_line_cannot_reach_ends_the_search() -> None:
     assert search(one_move, 1000, 0).depth == MAX_PLY
 
 
-def test_mated_and_forced(engine: PuctEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mated_positions_and_forced_moves_end_at_once(engine: PuctEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     assert engine.analyse("8k/8G/8G/9/9/9/9/9/K8 w - 1", nodes=10).best_move is None
-    forced = engine.analyse("7k1/9/9/9/9/9/9/1r7/K8 b - 1", time_ms=60_000)  # one move, so no minute
+    forced = engine.analyse("7k1/9/9/9/9/9/9/1r7/K8 b - 1", time_ms=60_000)  # one legal move, so not a minute
     assert forced.best_move == "9i8h"
     budget, looks = Budget(60_000, 60_000, 100), itertools.count()
     monkeypatch.setattr(engine.clock, "read", lambda: (budget, next(looks)))  # a millisecond from one to the next
     engine.ready(budget)
     engine.search()
-    assert next(looks) > 100  # MinimumThinkingTime is none the less
+    assert next(looks) > 100  # MinimumThinkingTime still applies
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -358,7 +358,7 @@ def test_the_search_ends_in_time_without_a_timer(threads: int, monkeypatch: pyte
     assert not engine._stopped.is_set()
 
 
-def test_it_stops_where_no_other_move_can_catch_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_stops_if_no_other_move_can_catch_up(monkeypatch: pytest.MonkeyPatch) -> None:
     def sure(input1: np.ndarray, input2: np.ndarray) -> Outputs:
         policy, wins, draws = even_network(input1, input2)
         policy[:, move_label(np.int64(move_from_usi("2g2f")), np.int64(0))] = 30
@@ -368,7 +368,7 @@ def test_it_stops_where_no_other_move_can_catch_up(monkeypatch: pytest.MonkeyPat
     engine.set_position("startpos")
     budget = Budget(600_000, 1_200_000)
     engine.ready(budget)
-    monkeypatch.setattr(engine.clock, "read", lambda: (budget, 599_999))  # for ever, a millisecond before the optimum
+    monkeypatch.setattr(engine.clock, "read", lambda: (budget, 599_999))  # a millisecond before the optimum, forever
     assert engine.search()[0].best_move == "2g2f"
 
 

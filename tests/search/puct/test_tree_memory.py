@@ -30,7 +30,7 @@ def test_compaction_keeps_the_root_and_makes_room(engine: PuctEngine) -> None:
     assert engine.root_moves() == before  # nothing was in excess
     engine.analyse("startpos", (before[0].move,), nodes=1)
     used = int(engine.tree.record["nodes_used"])
-    engine.tree.shrink()  # the moves beside are gone
+    engine.tree.shrink()  # the other moves are removed
     assert engine.tree.record["nodes_used"] < used
     assert engine.tree.record["root"] == 0
     check_tree(engine.tree)

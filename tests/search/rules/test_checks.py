@@ -29,7 +29,7 @@ def tried(pos: np.void) -> tuple[set[str], set[str]]:
     return checks, mates
 
 
-def test_the_quick_search_misses_few_mates(play_random, roots):
+def test_the_quick_mate_search_misses_few_mates(play_random, roots):
     buffer = np.zeros(MAX_MOVES, np.uint16)
     positions = asked = mates = found = 0
     for seed in range(8):

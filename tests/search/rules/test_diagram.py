@@ -64,6 +64,6 @@ sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2""",
 
 
 @pytest.mark.parametrize("shown", YANEURAOU)
-def test_the_diagram_is_yaneuraous(shown: str) -> None:
+def test_the_diagram_equals_that_of_yaneuraou(shown: str) -> None:
     sfen = shown.splitlines()[-1].removeprefix("sfen ")
     assert draw(position_from_sfen(sfen)) == shown

@@ -33,7 +33,7 @@ def cshogi_code(board: cshogi.Board, dialect: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("dialect", [HCP, PSV])
-def test_codes_are_those_of_cshogi(dialect: int) -> None:
+def test_codes_equal_those_of_cshogi(dialect: int) -> None:
     generator = random.Random(dialect)
     full_hands = "l+P3g1nl/3sg1ks1/p1np1pp1p/2p4p1/9/4B1P2/P2P1PN1P/1+p1K2GR1/LNS3S1L b R2Pbg2p 45"
     for sfen in [*HANDICAPS * 3, full_hands]:
@@ -74,7 +74,9 @@ def placements(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
 
 @settings(max_examples=150)
 @given(placements(), st.sampled_from([HCP, PSV]))
-def test_round_trip_or_a_reason(placement: tuple[np.ndarray, np.ndarray, int], dialect: int) -> None:
+def test_codes_are_read_back_or_refused_with_a_reason(
+    placement: tuple[np.ndarray, np.ndarray, int], dialect: int
+) -> None:
     board, hands, turn = placement
     if check_pieces(board, hands):
         with pytest.raises(ValueError, match="not a position"):

@@ -42,7 +42,7 @@ def test_attacks_by_reversed_bytes():
     assert_equal_attacks(_bishop_by_reversal, _rook_by_reversal)
 
 
-@pytest.mark.slow  # compiles all anew
+@pytest.mark.slow  # compiles everything again
 @pytest.mark.skipif("bmi2" not in cpu_flags(), reason="the tables are indexed by pext")
 def test_attacks_by_table():
     if METHOD == "table":

@@ -12,7 +12,7 @@ HANDS = [0, 1, 2, 3, 5, 6, 4]
 """The index of each kind in cshogi's hands, which are P L N S G B R."""
 
 
-def test_the_view_is_the_movers(play_random) -> None:
+def test_the_view_is_that_of_the_mover(play_random) -> None:
     pieces, hands, checks = np.zeros((2, 81), np.uint8), np.zeros((2, 14), np.uint8), np.zeros(2, np.bool_)
     board, played = cshogi.Board(), 0
     for pos, line in play_random("startpos", 3, 120):

@@ -33,7 +33,7 @@ def few_bytes() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_content_takes_its_place_at_the_end(tmp_path: Path) -> None:
+def test_a_file_is_replaced_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "er" / "a.bin"
     write_atomically(path, b"old")
     with WholeFile(path) as file:
@@ -89,7 +89,7 @@ def test_every_step_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
-def test_a_place_that_cannot_be_written_is_known_before_the_work(
+def test_an_unwritable_output_is_reported_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     def refuse(path: Path, *_: object) -> None:
@@ -117,7 +117,7 @@ def test_directories_and_devices_are_refused(tmp_path: Path) -> None:
         refuse_unwritable(Path("/dev/null"))
 
 
-def test_links_and_long_names(tmp_path: Path) -> None:
+def test_links_are_followed_and_long_names_work(tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "store" / "a.bin")
     write_atomically(tmp_path / "link", b"content")
@@ -145,7 +145,7 @@ def test_an_output_is_checked_before_the_work(tmp_path):
     assert (tmp_path / "net.kif").read_text() == "mine"
 
 
-def test_only_a_file_that_can_be_read_is_one_to_open(tmp_path):
+def test_unreadable_files_are_refused_before_opening(tmp_path):
     file = tmp_path / "net.bin"
     with pytest.raises(FileNotFoundError, match=r"net\.bin: there is no such file"):
         require_file(file)
@@ -165,7 +165,7 @@ def test_only_a_file_that_can_be_read_is_one_to_open(tmp_path):
             require_file(file)
 
 
-def test_a_link_to_a_folder_is_one_and_none_is_entered_twice(tmp_path, monkeypatch):
+def test_linked_folders_are_searched_once(tmp_path, monkeypatch):
     folder, elsewhere = tmp_path / "games", tmp_path / "elsewhere"
     for path in (folder / "b" / "1.csa", folder / "2.csa", elsewhere / "deep" / "3.csa"):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ import pytest
 from search.system.folder_lock import FolderLock, hold
 
 
-def test_one_at_a_time(tmp_path):
+def test_a_lock_has_one_holder_at_a_time(tmp_path):
     with FolderLock(tmp_path / "run"), pytest.raises(ValueError, match="another run is at work here"):
         FolderLock(tmp_path / "run").take()
     with FolderLock(tmp_path / "run"):
@@ -22,7 +22,7 @@ def test_a_file_in_the_place_of_a_folder_is_reported(tmp_path):
             FolderLock(place).take()
 
 
-def test_a_holder_that_wrote_no_number_is_not_named(tmp_path):
+def test_a_holder_without_a_process_number_is_not_named(tmp_path):
     (tmp_path / "run.lock").write_bytes(b"\xe5\x8d\x83\xff\n")
     with hold(tmp_path / "run.lock", "wait"), pytest.raises(ValueError, match="another run is at work here; "):
         FolderLock(tmp_path).take()

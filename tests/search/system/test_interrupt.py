@@ -46,9 +46,9 @@ def pressed():
 
 
 @pytest.mark.parametrize(("threads", "multipv"), [(1, None), (1, 3), (3, None)])
-def test_a_search_ends_in_the_midst_of_a_depth(pressed, threads, multipv):
+def test_a_search_ends_within_a_depth(pressed, threads, multipv):
     engine = AlphaBetaEngine(material_network(), 4, threads)
-    engine.analyse(MIDDLE, depth=2, multipv=multipv)  # compiles what is not compiled
+    engine.analyse(MIDDLE, depth=2, multipv=multipv)  # compiles if necessary
     record = engine._threads[0].record
 
     def ends_in_a_depth() -> bool:
@@ -79,7 +79,7 @@ def test_a_handler_of_the_caller_stays_in_force(pressed):
     assert heard == [1]
 
 
-def test_a_second_one_is_raised_at_once():
+def test_a_second_interrupt_is_raised_at_once():
     stopped = []
 
     def press_twice() -> None:
@@ -135,7 +135,7 @@ def test_exceptions_of_the_work_are_raised():
 
 
 @pytest.mark.parametrize("ignored", [False, True])
-def test_a_closed_terminal_ends_work_in_good_order(tmp_path, ignored):
+def test_a_closed_terminal_ends_work_in_order(tmp_path, ignored):
     """SIGHUP comes twice, from the system and from a shell, and each write to the terminal is an error.
 
     With `nohup` the work continues.

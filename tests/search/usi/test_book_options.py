@@ -1,4 +1,4 @@
-"""Book options in a session: both versions, the profile file, and what comes before the book."""
+"""Book options in a session: both versions, the profile file, and moves that precede the book."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_try_comes_before_the_book(session, tmp_path):
     assert session.bestmove() == "6b5a"
 
 
-def test_without_a_legal_move_no_book_is_asked(session, tmp_path):
+def test_without_a_legal_move_the_book_is_not_used(session, tmp_path):
     sfen = "8k/8G/8G/9/9/9/9/9/K8 w - 1"
     set_book(session, tmp_path / "a.db", f"sfen {sfen}", "1a2a none 500 20 10")
     lines = session.send(f"position sfen {sfen}", "go byoyomi 500").until("bestmove")
@@ -55,7 +55,7 @@ def test_without_a_legal_move_no_book_is_asked(session, tmp_path):
     assert not any("not legal" in line for line in lines)
 
 
-def test_version_2_has_limits_for_both_sides():
+def test_version_2_has_limits_for_each_side():
     names = {version: {option.name for option in options} for version, options in OPTIONS.items()}
     assert names[2] - names[1] == {
         "BookEvalBlackDiff",
@@ -86,13 +86,13 @@ def test_version_2_has_limits_for_both_sides():
         ("", 1),
     ],
 )
-def test_profiles(tmp_path, text, version):
+def test_profiles_give_the_version_of_the_book_options(tmp_path, text, version):
     path = tmp_path / "engine_option_profile.txt"
     path.write_bytes(text.encode())
     assert read_profile(path) == BookProfile(version)
 
 
-def test_profiles_that_cannot_be_followed(tmp_path, monkeypatch):
+def test_unreadable_profiles_have_the_defaults(tmp_path, monkeypatch):
     path = tmp_path / "engine_option_profile.txt"
     assert read_profile(path) == BookProfile()
     path.mkdir()
@@ -109,7 +109,7 @@ def test_profiles_that_cannot_be_followed(tmp_path, monkeypatch):
     assert "V3" in session.words()
 
 
-def test_a_session_follows_the_profile(tmp_path, monkeypatch):
+def test_a_session_uses_the_profile(tmp_path, monkeypatch):
     (tmp_path / "engine_option_profile.txt").write_text("BOOK_OPTIONS = V2\n")
     (tmp_path / "book").mkdir()
     book = tmp_path / "book" / "user_book1-000.db"
@@ -130,7 +130,7 @@ def test_a_session_follows_the_profile(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "option", ["BookFile value no_book", "BookDir value elsewhere", "USI_OwnBook value false", "BookMoves value 0"]
 )
-def test_an_option_that_is_set_during_a_search_counts_from_the_next_on(session, tmp_path, monkeypatch, option):
+def test_an_option_set_during_a_search_applies_to_the_next(session, tmp_path, monkeypatch, option):
     (tmp_path / "book.db").write_text(f"#YANEURAOU-DB2016 1.00\nsfen {START_SFEN}\n9g9f none 0 20 1\n")
     options_set, look = threading.Event(), Thinking._book_move
 

@@ -13,7 +13,7 @@ from search.clock import Punctuality, SearchClock, plan
 MATED = "position sfen 8k/8G/8G/9/9/9/9/9/K8 w - 1"
 
 
-def test_an_infinite_search_keeps_its_move_until_stop(session):
+def test_an_infinite_search_holds_its_move_until_stop(session):
     session.send(MATED, "go infinite")
     time.sleep(0.2)
     assert not [line for line in session.waiting() if line.startswith("bestmove")]
@@ -31,7 +31,7 @@ def test_stop_is_answered_once_and_only_when_thinking(session):
 
 
 @pytest.mark.parametrize("clocks", ["", " btime 300 wtime 300 byoyomi 100"])
-def test_pondering(session, clocks):
+def test_a_pondering_search_answers_after_ponderhit(session, clocks):
     go = "go ponder" + ("" if clocks else " btime 0 wtime 0 byoyomi 200")
     session.send("position startpos moves 7g7f", go)
     session.until("info depth 3")
@@ -41,7 +41,7 @@ def test_pondering(session, clocks):
     assert session.bestmove() != "resign"
 
 
-def test_a_ponder_miss(session):
+def test_a_ponder_miss_is_followed_by_another_search(session):
     session.send("position startpos moves 7g7f", "go ponder btime 0 wtime 0 byoyomi 100")
     session.until("info depth 2")
     session.send("stop")
@@ -62,10 +62,10 @@ def test_a_ponderhits_clock_does_not_stop_the_next_search(session):
     session.bestmove()
 
 
-def test_a_move_s_delay_is_asked_before_its_reader_can_take_the_core(session, monkeypatch):
+def test_the_delay_of_a_move_is_measured_before_it_is_written(session, monkeypatch):
     noted: list[float] = []
-    told = session.transcript
-    monkeypatch.setattr(SearchClock, "overdue", lambda clock: float(any("bestmove" in line for line in told)))
+    transcript = session.transcript
+    monkeypatch.setattr(SearchClock, "overdue", lambda clock: float(any("bestmove" in line for line in transcript)))
     monkeypatch.setattr(Punctuality, "note", lambda punctuality, late: noted.append(late))
     session.send("position startpos", "go btime 0 wtime 0 byoyomi 20").bestmove()
     session.send("isready").until("readyok")
@@ -73,14 +73,14 @@ def test_a_move_s_delay_is_asked_before_its_reader_can_take_the_core(session, mo
 
 
 @pytest.mark.parametrize("clocks", ["movetime 99999999999999", "btime 9007199254740991 wtime 9007199254740991"])
-def test_a_clock_that_no_game_uses_up(session, clocks):
+def test_extremely_long_clocks_are_accepted(session, clocks):
     session.send("position startpos", f"go {clocks}", "stop")
     assert session.bestmove() != "resign"
     session.send(f"go ponder {clocks}", "ponderhit", "stop")
     assert session.bestmove() != "resign"
 
 
-def test_a_first_move_behind_an_opening_has_no_increment_yet(session, monkeypatch):
+def test_a_first_move_after_an_opening_has_no_increment_yet(session, monkeypatch):
     """A clock gets its increment after a move; if it holds less than that, it gets it when the move begins."""
     budgets = []
 
@@ -103,13 +103,13 @@ def test_a_clock_without_time_is_answered_at_once(session, clocks):
     assert session.bestmove() != "resign"
 
 
-def test_gameover_while_thinking(session):
+def test_gameover_ends_a_search(session):
     session.send("position startpos", "go ponder btime 1000 wtime 1000", "gameover lose")
     session.bestmove()
     session.send("isready").until("readyok")
 
 
-def test_a_game_that_is_over_is_forgotten_before_the_next_one_begins(session, monkeypatch):
+def test_a_finished_game_is_forgotten_before_the_next(session, monkeypatch):
     def search(*before: str) -> str:
         lines = session.send(*before, "position startpos", "go depth 7").until("bestmove")
         return re.findall(r"nodes \d+", lines[-2])[0]

@@ -1,4 +1,4 @@
-"""Failures besides the search: reported once, and no game is lost by them."""
+"""Failures outside the search: they are reported once and lose no game."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize(("bad", "words"), REFUSED)
-def test_no_move_is_played_for_a_position_that_was_refused(session, bad, words):
+def test_no_move_is_played_in_a_refused_position(session, bad, words):
     session.send("position startpos moves 7g7f")
     assert words in session.send(bad).words()
     lines = session.send("go depth 2").until("bestmove")
@@ -44,7 +44,7 @@ def test_no_move_is_played_for_a_position_that_was_refused(session, bad, words):
 
 
 @pytest.mark.parametrize("broken", ["book", "mate solver", "search"])
-def test_what_fails_beside_the_search_is_said_once_and_the_search_plays(session, monkeypatch, tmp_path, broken):
+def test_a_failure_outside_the_search_is_reported_once_and_the_engine_plays(session, monkeypatch, tmp_path, broken):
     def fail(*arguments, **names):
         raise IndexError("out of the blue")
 
@@ -70,9 +70,9 @@ def no_thread(*_):
 
 
 @pytest.mark.parametrize("ready", [False, True])
-def test_a_system_without_threads_to_give_gets_its_moves(monkeypatch, tmp_path, ready):
+def test_the_engine_plays_if_the_system_has_no_threads(monkeypatch, tmp_path, ready):
     """Other programs may use all threads, from the start or later."""
-    # As at a first start, where functions that the search never calls are compiled, too.
+    # As at a first start, which also compiles functions that the search does not call.
     monkeypatch.setattr("search.warmup.CACHE_DIRECTORY", tmp_path)
     monkeypatch.setattr("search.warmup._start_second", lambda _: None)
     session = InProcess()
@@ -91,7 +91,7 @@ def test_a_system_without_threads_to_give_gets_its_moves(monkeypatch, tmp_path, 
     session.usi.close()
 
 
-def test_no_move_is_played_for_a_position_that_came_before_there_was_an_engine(monkeypatch):
+def test_no_move_is_played_in_a_position_set_without_an_engine(monkeypatch):
     session, make = InProcess(), AlphaBetaAdapter.make
     monkeypatch.setattr(AlphaBetaAdapter, "make", no_thread)
     session.send("position startpos moves 7g7f")
@@ -101,7 +101,7 @@ def test_no_move_is_played_for_a_position_that_came_before_there_was_an_engine(m
     session.usi.close()
 
 
-def test_a_search_with_threads_that_could_not_begin_plays_alone(monkeypatch):
+def test_a_search_without_helper_threads_plays_with_one(monkeypatch):
     engine = AlphaBetaEngine("default", hash_mb=2)
     expected = engine.analyse("startpos", depth=5)
     engine.new_game()
@@ -111,7 +111,7 @@ def test_a_search_with_threads_that_could_not_begin_plays_alone(monkeypatch):
     assert (found.best_move, found.score, found.nodes) == (expected.best_move, expected.score, expected.nodes)
 
 
-def test_a_book_with_an_unprintable_line_costs_no_game(session, tmp_path):
+def test_an_unprintable_line_of_a_book_does_not_stop_the_engine(session, tmp_path):
     book = tmp_path / "a.db"
     book.write_bytes(
         b"#YANEURAOU-DB2016 1.00\nsfen lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1\n\x1c\n7g7f\n"
@@ -121,7 +121,7 @@ def test_a_book_with_an_unprintable_line_costs_no_game(session, tmp_path):
     assert session.bestmove() != "resign"
 
 
-def test_the_network_in_force_is_read_again_where_its_file_was_refused(session, tmp_path):
+def test_the_network_is_read_again_after_its_file_was_refused(session, tmp_path):
     path = tmp_path / "net.safetensors"
     save_network(material_network(), path)
     content, mended = path.read_bytes(), f"info string EvalFile {path}: "

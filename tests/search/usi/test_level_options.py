@@ -14,7 +14,7 @@ GAME = "position startpos moves 7g7f 3c3d"
 
 
 def moves_of(session: InProcess, *setting: str, count: int = 5) -> list[str]:
-    """The moves of some searches of one position, each in a game of its own."""
+    """Return the moves of several searches of one position, each in a separate game."""
     session.send(*setting)
     found = []
     for _ in range(count):
@@ -30,7 +30,7 @@ def test_the_options_are_declared():
     assert "option name LevelSeed type spin default 0 min 0 max 2147483647" in lines
 
 
-def test_a_level_answers_at_once_with_the_line_that_it_plays(session):
+def test_a_level_answers_at_once_and_reports_its_line(session):
     session.send("setoption name Level value level3", GAME)
     begun = time.monotonic()
     session.send("go byoyomi 60000")
@@ -48,7 +48,7 @@ def test_equal_seeds_play_equal_moves_and_no_seed_varies(session):
     assert moves_of(session, "setoption name LevelSeed value 0", count=12) != [first[0]] * 12
 
 
-def test_full_is_the_default_and_comes_back(session):
+def test_full_strength_is_the_default_and_can_be_restored(session):
     full = moves_of(session, "setoption name NodesLimit value 500", count=2)
     session.send("setoption name Level value level1", GAME, "go nodes 100").until("bestmove")
     assert moves_of(session, "setoption name Level value full", count=2) == full

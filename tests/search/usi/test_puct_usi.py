@@ -90,14 +90,14 @@ def test_limits(session: InProcess) -> None:
     assert lines[-1] in ("bestmove 1g1f", "bestmove 9g9f")
 
 
-def test_moves_that_were_looked_at_alone_are_not_preferred_afterwards(session: InProcess) -> None:
+def test_moves_searched_alone_are_not_preferred_afterwards(session: InProcess) -> None:
     expected = session.send("position startpos", "go nodes 200").bestmove()
     assert expected != "9i9h"
     session.send("usinewgame", "go nodes 200 searchmoves 9i9h").bestmove()
     assert session.send("go nodes 200").bestmove() == expected
 
 
-def test_a_line_of_the_tree_that_is_kept_is_within_the_selective_depth(session: InProcess) -> None:
+def test_a_line_of_a_reused_tree_is_within_the_selective_depth(session: InProcess) -> None:
     best = session.send("position startpos", "go nodes 300").until("bestmove")[-1].split()[1]
     session.send(f"position startpos moves {best}", "go nodes 1")
     words = session.until("bestmove")[0].split()
@@ -121,7 +121,7 @@ def test_stop_ponder_and_ponderhit(session: InProcess) -> None:
     time.sleep(0.3)
     assert not [line for line in session.waiting() if line.startswith("bestmove")]
     assert session.send("stop").until("bestmove")[-1].startswith("bestmove G*")
-    # The opponent plays something else: stop, another position, go.
+    # The opponent plays another move: stop, another position, go.
     session.send("position startpos", "go ponder byoyomi 100", "stop", "position startpos moves 2g2f", "go nodes 10")
     session.until("bestmove")
     assert legal_after("2g2f", session.until("bestmove")[-1].split()[1])
@@ -148,7 +148,7 @@ def test_bench_leaves_the_position_as_it_was(session: InProcess) -> None:
     assert lines[-1] == before
 
 
-def test_eval_tells_of_the_position_and_the_network_alone(session: InProcess) -> None:
+def test_eval_depends_only_on_the_position_and_the_network(session: InProcess) -> None:
     def policies() -> list[str]:
         lines = session.send("eval", "isready").until("readyok")
         assert [line for line in lines if line.startswith("eval = ")]
@@ -163,7 +163,7 @@ def test_eval_tells_of_the_position_and_the_network_alone(session: InProcess) ->
     assert not policies()
 
 
-def test_draw_values_multipv_and_chances(session: InProcess) -> None:
+def test_draw_values_multipv_and_win_rates_are_reported(session: InProcess) -> None:
     session.send("setoption name MultiPV value 3", "setoption name UCI_ShowWDL value true")
     values = {}
     for name, value in (("Draw_Value_Black", 0), ("Draw_Value_Black", 1000), ("Draw_Value_White", 1000)):
@@ -178,7 +178,7 @@ def test_draw_values_multipv_and_chances(session: InProcess) -> None:
     assert values["Draw_Value_Black", 1000] == values["Draw_Value_White", 1000]  # black is to move
 
 
-def test_mates_and_ends(session: InProcess) -> None:
+def test_mates_and_ends_of_games_are_answered(session: InProcess) -> None:
     session.send("position sfen 8k/9/8G/9/9/9/9/9/K8 b G 1", "go byoyomi 1000")
     lines = session.until("bestmove")
     assert [line for line in lines if "score mate 1 " in line]
@@ -190,7 +190,7 @@ def test_mates_and_ends(session: InProcess) -> None:
     assert session.send("go mate 1000").until("checkmate")
 
 
-def test_what_cannot_be_done_is_said_and_the_engine_lives_on(session: InProcess, tmp_path: Path) -> None:
+def test_errors_are_reported_and_the_engine_continues(session: InProcess, tmp_path: Path) -> None:
     session.send(f"setoption name DNN_Model value {tmp_path / 'none.onnx'}")
     assert "there is no such file; keeping the model of the command line" in session.until("info string")[-1]
     (tmp_path / "text.onnx").write_text("this is no network")
@@ -205,9 +205,7 @@ def test_what_cannot_be_done_is_said_and_the_engine_lives_on(session: InProcess,
     assert session.send("go nodes 100").until("bestmove")
 
 
-def test_a_model_that_was_refused_is_read_again_when_it_is_asked_to_be_ready(
-    session: InProcess, tiny_onnx: Path, tmp_path: Path
-) -> None:
+def test_a_refused_model_is_read_again_at_isready(session: InProcess, tiny_onnx: Path, tmp_path: Path) -> None:
     path = tmp_path / "late.onnx"
     refused = "late.onnx: there is no such file; keeping the model of the command line"
     assert refused in session.send(f"setoption name DNN_Model value {path}").words()
@@ -221,7 +219,7 @@ def test_a_model_that_was_refused_is_read_again_when_it_is_asked_to_be_ready(
 
 
 def _foreign(path: Path, value: str = "output_value") -> None:
-    """Make a network of dlshogi's format that torch did not export: pooled planes through one layer."""
+    """Make a network of dlshogi's format without torch: pooled planes and one layer."""
     generator = np.random.default_rng(5)
     weights = {
         "policy": generator.normal(0, 1, (119, 2187)).astype(np.float32),
@@ -252,7 +250,7 @@ def _foreign(path: Path, value: str = "output_value") -> None:
     onnx.save(model, str(path))
 
 
-def test_a_network_from_elsewhere_is_playable(session: InProcess, tmp_path: Path) -> None:
+def test_a_network_of_another_program_plays(session: InProcess, tmp_path: Path) -> None:
     _foreign(tmp_path / "foreign.onnx")
     session.send(f"setoption name DNN_Model value {tmp_path / 'foreign.onnx'}", "position startpos")
     lines = session.send("setoption name UCI_ShowWDL value true", "go nodes 300").until("bestmove")
@@ -310,7 +308,7 @@ def test_playing_needs_no_torch(tiny_onnx: Path) -> None:
 
 
 @pytest.mark.slow
-def test_warmed_up_it_compiles_nothing_in_a_game(tiny_onnx: Path, tmp_path: Path) -> None:
+def test_after_a_warm_up_nothing_compiles_in_a_game(tiny_onnx: Path, tmp_path: Path) -> None:
     def liteshogi(*arguments: str, lines: str = "") -> str:
         done = subprocess.run(
             [sys.executable, "-m", "liteshogi", *arguments],
@@ -340,7 +338,7 @@ def test_warmed_up_it_compiles_nothing_in_a_game(tiny_onnx: Path, tmp_path: Path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("milliseconds", [30, 100])
-def test_no_move_oversteps_its_time(tiny_onnx: Path, milliseconds: int) -> None:
+def test_no_move_exceeds_its_time(tiny_onnx: Path, milliseconds: int) -> None:
     session = session_with(tiny_onnx)
     session.send("setoption name NetworkDelay value 0", "setoption name NetworkDelay2 value 0", "isready").until(
         "ready"

@@ -17,7 +17,7 @@ def heard(sent: bytes) -> list[str]:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp932"])
-def test_a_path_arrives_as_it_was_meant(encoding: str) -> None:
+def test_paths_in_any_encoding_are_read(encoding: str) -> None:
     """MyShogi writes Shift_JIS, cshogi the system's encoding, ShogiHome UTF-8."""
     line = "setoption name EvalFile value /将棋 ソフト/能力表.safetensors\n"
     assert heard(f"usi\n{line}isready\n".encode(encoding)) == ["usi\n", line, "isready\n"]
@@ -31,5 +31,5 @@ def test_any_bytes_are_lines_of_text_that_can_be_written(lines: list[bytes]) -> 
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n")))
-def test_utf_8_is_taken_for_what_it_is(text: str) -> None:
+def test_utf_8_is_recognised(text: str) -> None:
     assert heard(f"{text}\n".encode()) == [f"{text}\n"]

@@ -1,4 +1,4 @@
-"""The protocol in this process: options, limits, error messages, and a search that always answers."""
+"""The protocol in this process: options, limits, error messages, and an answer to every search."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MATED = "position sfen 8k/8G/8G/9/9/9/9/9/K8 w - 1"
 DECLARABLE = "position sfen +P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG 200"
 
 
-def test_usi_is_answered_before_anything_is_compiled_or_imported():
+def test_usi_is_answered_before_compiling_and_importing():
     script = (
         "import sys\n"
         "for name in ('numba', 'numpy', 'tyro', 'safetensors', 'llvmlite'): sys.modules[name] = None\n"
@@ -45,7 +45,7 @@ def test_usi_is_answered_before_anything_is_compiled_or_imported():
     assert done.returncode == 0
 
 
-def test_a_game(session):
+def test_a_game_is_played_to_its_end(session):
     session.send("usinewgame", "position startpos", "go depth 3")
     lines = session.until("bestmove")
     infos = [line for line in lines if line.startswith("info depth")]
@@ -65,7 +65,7 @@ def test_a_game(session):
 def test_limits_of_every_search(session):
     session.send("setoption name DepthLimit value 3", "position startpos", "go byoyomi 60000")
     assert session.until("bestmove")[-2].split()[2] == "3"
-    session.send("go depth 2")  # `go` may reduce the limit, not raise it
+    session.send("go depth 2")  # `go` may lower the limit but not raise it
     assert session.until("bestmove")[-2].split()[2] == "2"
     session.send("setoption name DepthLimit value 0", "setoption name NodesLimit value 2000", "go byoyomi 60000")
     words = session.until("bestmove")[-2].split()
@@ -73,14 +73,14 @@ def test_limits_of_every_search(session):
     assert int(words[2]) > 3
 
 
-def test_the_ponder_move_is_named_when_the_gui_ponders(session):
+def test_the_ponder_move_is_given_if_the_gui_ponders(session):
     session.send("position startpos", "go depth 5")
     assert " ponder " not in session.until("bestmove")[-1]
     session.send("setoption name USI_Ponder value true", "go depth 5")
     assert " ponder " in session.until("bestmove")[-1]
 
 
-def test_multipv(session):
+def test_multipv_reports_lines_in_order(session):
     session.send("setoption name MultiPV value 3", "position startpos", "go depth 2")
     numbers = [line.split()[line.split().index("multipv") + 1] for line in session.until("bestmove")[:-1]]
     assert numbers == ["1", "2", "3"] * 2
@@ -101,7 +101,7 @@ HARD_MATE = "g1+P1k1+P+P+L/1p3P3/+R+p2pp1pl/1NNsg+p2+R/+b+nL+P1+p3/1P3ssP1/2P1+P
 
 
 @pytest.mark.parametrize("nodes", [300, 2_000, 7_000, 20_000])
-def test_the_last_lines_told_are_the_best_moves_each_once(session, nodes):
+def test_the_last_lines_are_the_best_moves_each_once(session, nodes):
     """ShogiHome, cshogi and ShogiArena keep the last line of each rank, also after an interrupted depth."""
     session.send("setoption name MultiPV value 4", "usinewgame", f"position startpos moves {SOME}", f"go nodes {nodes}")
     *lines, best = session.until("bestmove")
@@ -112,7 +112,7 @@ def test_the_last_lines_told_are_the_best_moves_each_once(session, nodes):
 
 
 @pytest.mark.parametrize("lines", [1, 2])
-def test_a_search_does_not_end_with_how_far_it_is(session, monkeypatch, lines):
+def test_a_search_does_not_end_with_a_line_of_progress(session, monkeypatch, lines):
     """ShogiArena and Ayane take such a line for the best one, which then has neither a score nor moves."""
 
     def search(engine: AlphaBetaEngine, limits: Limits, on_info: OnInfo, on_progress: OnProgress) -> list[Analysis]:
@@ -129,8 +129,8 @@ def test_a_search_does_not_end_with_how_far_it_is(session, monkeypatch, lines):
     assert [line.rpartition(" pv ")[2] for line in said[-1 - lines : -1]] == ["7g7f", "2g2f"][:lines]
 
 
-def test_the_last_line_told_is_the_one_played(session, monkeypatch):
-    """Threads may vote for another move than the first one's although no node was searched since."""
+def test_the_last_reported_line_is_played(session, monkeypatch):
+    """The threads may vote for another move than the first thread's without searching another node."""
     reported, voted = (Analysis(move, 30, depth=1, nodes=900, pv=(move,)) for move in ("7g7f", "2g2f"))
 
     def search(engine: AlphaBetaEngine, limits: Limits, on_info: OnInfo, _: object) -> list[Analysis]:
@@ -142,8 +142,8 @@ def test_the_last_line_told_is_the_one_played(session, monkeypatch):
     assert lines[-2].endswith(" nodes 900 nps 900000 hashfull 0 time 0 pv 2g2f")
 
 
-def test_a_long_depth_tells_how_far_it_is(session, monkeypatch):
-    """Only by counters: ShogiHome takes a depth, a time or a `currmove` for a line that replaces the best one."""
+def test_a_long_depth_reports_progress(session, monkeypatch):
+    """The line has only counters: for ShogiHome a depth, a time or a `currmove` would replace the best line."""
     monkeypatch.setattr("search.alphabeta.engine.PROGRESS_SECONDS", 0.02)
     session.send("position startpos", "go infinite")
     lines: list[str] = []
@@ -156,20 +156,20 @@ def test_a_long_depth_tells_how_far_it_is(session, monkeypatch):
     assert nodes == sorted(nodes)
 
 
-def test_what_the_tournament_server_ayane_asks(session):
+def test_commands_of_the_tournament_server_ayane(session):
     assert session.send("position startpos moves 7g7f", "side").until("white") == ["white"]
     assert session.send("position startpos", "side").until("black") == ["black"]
     (moves,) = session.send("moves").waiting()
     assert sorted(moves.split()) == sorted(cshogi.move_to_usi(move) for move in cshogi.Board().legal_moves)
 
 
-def test_no_reply_that_mates_is_to_be_pondered_on(session):
-    """usiToCsa takes a `resign` after it for the end of the game."""
+def test_a_mating_reply_is_not_a_ponder_move(session):
+    """usiToCsa would treat a `resign` after the move as the end of the game."""
     session.send("setoption name USI_Ponder value true", "position sfen 8k/9/7GP/9/9/9/9/9/K8 w G 1", "go nodes 3000")
     assert session.until("bestmove")[-1] in ("bestmove 1a1b", "bestmove 1a2a")
 
 
-def test_a_complaint_is_ascii_whatever_it_quotes(session, tmp_path):
+def test_error_messages_are_ascii(session, tmp_path):
     """cshogi decodes the output as Shift_JIS, ShogiHome as UTF-8."""
     path = tmp_path / "将棋" / "net.safetensors"
     (said,) = session.send(f"setoption name EvalFile value {path}").waiting()
@@ -180,7 +180,7 @@ def test_a_complaint_is_ascii_whatever_it_quotes(session, tmp_path):
     assert said.startswith(f"info string EvalFile {tmp_path}/\\u5c06\\u68cb/net.safetensors: ")
 
 
-def test_what_yaneuraous_users_type(session):
+def test_commands_of_yaneuraou_users(session):
     from search.alphabeta.bench import SIGNATURE
     from search.evaluation.network_file import load_network
     from search.evaluation.static_evaluation import evaluate_sfens
@@ -194,14 +194,14 @@ def test_what_yaneuraous_users_type(session):
     assert session.send("eval").until("eval")[-1] == f"eval = {expected.score_cp}"
     said = session.until("white in hand")
     assert f"{100 * expected.win_rate:.1f} %" in said[0]
-    assert "P" in said[-8]  # the pawns of rank g, and below them each pawn's contribution
+    assert "P" in said[-8]  # the pawns of rank g, with their contributions below
     assert len(re.findall(r"[+-]\d+", said[-7])) == 8
     assert session.send("bench").until("signature")[-1].startswith(f"signature {SIGNATURE} ")
-    session.send("go depth 2")  # the position is still there
+    session.send("go depth 2")  # the position is unchanged
     assert is_legal(position_from_sfen(lines[-1][5:]), np.int64(move_from_usi(session.bestmove())))
 
 
-def test_what_cannot_be_done_is_said_and_a_go_still_answered(session):
+def test_invalid_limits_are_reported_and_go_is_answered(session):
     session.send("go sideways depth 2 byoyomi x")
     lines = session.until("bestmove")
     assert "'sideways'" in lines[0]
@@ -242,20 +242,20 @@ def test_a_mate_proved_at_the_root_is_played(session):
     assert session.bestmove() != "resign"
 
 
-def test_no_legal_move_is_resigned(session):
+def test_a_position_without_legal_moves_is_resigned(session):
     session.send(MATED, "go btime 1000 wtime 1000")
     assert session.bestmove() == "resign"
 
 
 @pytest.mark.parametrize(("position", "reported"), [(MATED, "mate -1"), (DECLARABLE, "mate 1")])
-def test_what_the_rules_settle_is_told_before_its_move_is_asked_for(session, position, reported):
+def test_results_by_the_rules_are_reported_during_go_infinite(session, position, reported):
     session.send("setoption name MultiPV value 2", position, "go infinite")
     words = session.until("info depth 0")[-1].split(f" score {reported} ")[1].split()
     assert words[-2:] == (["pv", "win"] if position == DECLARABLE else ["time", "0"])
     assert len(session.send("stop").until("bestmove")) == 1
 
 
-def test_a_position_beyond_hope_is_resigned_if_the_user_likes(session):
+def test_a_lost_position_is_resigned_by_the_option(session):
     lost = "position sfen 4k4/9/9/9/9/9/9/9/4K4 b 2r2b4g4s 1"
     session.send(lost, "go depth 2")
     assert session.bestmove() != "resign"
@@ -276,7 +276,7 @@ def test_a_certain_draw_is_not_resigned(session):
 
 
 def test_by_the_try_rule_no_mate_is_proved_beside_the_search(session):
-    """White's king answers the rook's check at 6h by winning at 5i."""
+    """White's king answers the rook's check on 6h by a try on 5i."""
     for name, value in (("EnteringKingRule", "TryRule"), ("Mate_Root_Search", 20000)):
         session.send(f"setoption name {name} value {value}")
     session.send("isready").until("readyok")
@@ -311,7 +311,7 @@ def test_draw_values_follow_the_side_of_the_engine(session):
     assert engine.rules.draw_value == (-20000, 20000)
 
 
-def test_a_missing_or_damaged_network_is_named_and_the_engine_lives_on(session, tmp_path):
+def test_a_missing_or_damaged_network_is_reported_and_the_engine_continues(session, tmp_path):
     damaged = tmp_path / "some net.safetensors"
     damaged.write_bytes(b"not a network at all" * 10)
     for path in (str(damaged), str(tmp_path / "missing.safetensors")):
@@ -323,7 +323,7 @@ def test_a_missing_or_damaged_network_is_named_and_the_engine_lives_on(session, 
         assert session.send("position startpos", "go depth 2").until("bestmove")[0].startswith("info depth")
         lines = session.send("isready").settle()
         assert "readyok" not in lines
-        assert sum(path in line for line in lines) == 2  # `settle` asks again
+        assert sum(path in line for line in lines) == 2  # `settle` sends `isready` again
     from search.evaluation.material import material_network
 
     save_network(material_network(), damaged)
@@ -332,7 +332,7 @@ def test_a_missing_or_damaged_network_is_named_and_the_engine_lives_on(session, 
     session.send("go depth 2").bestmove()
 
 
-def test_a_table_that_does_not_fit_is_refused_in_words(session):
+def test_a_table_that_does_not_fit_is_refused_with_a_message(session):
     engine = session.usi._engine
     assert engine is not None
     before = engine.table
@@ -342,13 +342,13 @@ def test_a_table_that_does_not_fit_is_refused_in_words(session):
     session.send("go depth 2").bestmove()
 
 
-def test_a_table_that_does_not_fit_at_the_start():
+def test_a_table_that_does_not_fit_at_the_start_is_reported():
     session = InProcess().send(f"setoption name USI_Hash value {1 << 20}", "setoption name Threads value 2", "isready")
     assert "does not fit" in "\n".join(session.until("readyok"))
     session.send("position startpos", "go depth 3").bestmove()
 
 
-def test_options_during_a_search_wait_for_its_end(session):
+def test_options_during_a_search_are_set_at_its_end(session):
     session.send("position startpos", "go infinite")
     session.until("info depth 2")
     session.send("setoption name USI_Hash value 4", "setoption name Threads value 2", "isready").until("readyok")
@@ -359,14 +359,14 @@ def test_options_during_a_search_wait_for_its_end(session):
     assert engine.table.megabytes == 4
 
 
-def test_commands_before_isready():
+def test_commands_before_isready_are_answered():
     session = InProcess().send("setoption name USI_Hash value 1", "go depth 2")
     assert session.bestmove() != "resign"
     session.send("ponderhit", "stop", "usinewgame", "position startpos", "go nodes 100")
     assert session.bestmove() != "resign"
 
 
-def test_an_empty_line_tells_a_waiting_gui_that_it_compiles(monkeypatch):
+def test_empty_lines_are_sent_while_compiling(monkeypatch):
     monkeypatch.setattr("search.usi.session.KEEP_ALIVE_SECONDS", 0.01)
     session = InProcess()
     ready = session.usi._ready_engine
@@ -383,7 +383,7 @@ def test_an_empty_line_tells_a_waiting_gui_that_it_compiles(monkeypatch):
     assert lines[-1] == "readyok"
 
 
-def test_an_engine_that_cannot_be_made_is_not_ready_and_says_why_once(monkeypatch):
+def test_an_engine_that_cannot_be_created_reports_it_once_and_is_not_ready(monkeypatch):
     session, ended = InProcess(), []
 
     def broken(*_):
@@ -398,7 +398,7 @@ def test_an_engine_that_cannot_be_made_is_not_ready_and_says_why_once(monkeypatc
     assert session.send("go depth 1").until("bestmove") == ["bestmove resign"]
 
 
-def test_a_network_that_cannot_be_read_is_refused_when_the_gui_asks(tmp_path):
+def test_an_unreadable_network_is_refused_at_isready(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "liteshogi"],
         input="setoption name EvalFile value typo.bin\nisready\nposition startpos\ngo depth 3\n",
@@ -417,7 +417,7 @@ def test_a_network_that_cannot_be_read_is_refused_when_the_gui_asks(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["eval", "d", "side", "moves"])
-def test_after_a_refused_position_nothing_is_answered_for_the_one_before(session, command):
+def test_after_a_refused_position_the_previous_one_is_not_searched(session, command):
     session.send("position startpos moves 7g7f", "position startpos moves 7g7f 7g7f").waiting()
     (line,) = session.send(command).waiting()
     assert line.startswith("info string no position")
@@ -426,7 +426,7 @@ def test_after_a_refused_position_nothing_is_answered_for_the_one_before(session
     assert not session.words()
 
 
-def test_unknown_and_monstrous_lines(session):
+def test_unknown_and_very_long_lines(session):
     assert "unknown command 'hello'" in session.send("hello world").words()
     assert str(MAX_LINE) in session.send("position startpos moves " + "7g7f " * MAX_LINE).words()
     assert session.send("", "   ", "\t").waiting() == []
@@ -441,7 +441,7 @@ SENTENCE = """name value moves startpos sfen USI_Hash 1 Threads 2 EvalFile Multi
     lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL \ufffd = % NaN 1e9 true win lose movetime rtime"""
 
 
-def test_nonsense_never_silences_it(session):
+def test_the_session_answers_after_any_nonsense(session):
     generator, words = random.Random(11), SENTENCE.split()
     for number in range(1500):
         line = " ".join(generator.choices(words, k=generator.randint(0, 9)))

@@ -47,7 +47,7 @@ def test_invalid_values_are_refused_with_the_name_of_the_option(name, text, rang
     assert str(raised.value) in session.words()
 
 
-def test_option_values():
+def test_option_values_are_set():
     values = OptionValues(OPTIONS)
     assert values.set("usi_hash", "77") == "USI_Hash"
     values.set("EvalFile", "/a path/with spaces.safetensors")
