@@ -1,7 +1,7 @@
 """python -m release [FOLDER]: make the files of a release, from the last commit.
 
-The Python that runs it is the one that the wheel with compiled code is for, with its numba and NumPy; it needs the
-engine's dependencies and `build` (pip install -e '.[release]'), and a CPU with AVX-512 VNNI.
+The wheel with compiled code is for the running versions of Python, numba and NumPy. Requires the engine's
+dependencies, `build` (pip install -e '.[release]') and a CPU with AVX-512 VNNI.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ _CALLS = {
     "beside": "from search.warmup import compile_search, compile_beside; compile_search(); compile_beside()",
     "puct": "from search.warmup import compile_puct; compile_puct()",
 }
-"""The parts of a first start: what a second process compiles of the search, the search, what that process compiles
-besides, and the PUCT player."""
+"""The parts of a first start: functions of the search in a second process, the search, other functions in that
+process, and the PUCT player."""
 _AFTER = {
     "positions": """
 import cshogi, numpy as np
@@ -69,7 +69,7 @@ def measure() -> dict[str, dict[str, float]]:
 
 
 def measure_others(cache: str, engine: Collection[str]) -> dict[str, dict[str, float]]:
-    """Compile what other verbs need, beside the functions of the engine, which is compiled in this cache."""
+    """Compile the functions of other verbs, except those of the engine, which are in this cache."""
     known, found = set(engine), dict[str, dict[str, float]]()
     for part, call in _AFTER.items():
         found[part] = {name: seconds for name, seconds in compiled_by(call, cache).items() if name not in known}
@@ -78,7 +78,7 @@ def measure_others(cache: str, engine: Collection[str]) -> dict[str, dict[str, f
 
 
 def compiled_by(call: str, cache: str) -> dict[str, float]:
-    """Return the CPU seconds by function that a call compiles in an own process with this cache."""
+    """Return the CPU seconds of each function that a call compiles in its own process with this cache."""
     environment = {"PYTHONPATH": str(Path(__file__).parents[1]), **os.environ, "LITESHOGI_CACHE": cache}
     with TemporaryDirectory() as folder:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The folder that a shogi GUI's user unpacks: start files, wheels to install from, networks, how to go about it."""
+"""The folder for users of shogi GUIs: start files, wheels to install, networks, and instructions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fill_folder(folder: Path, wheels: Sequence[Path]) -> None:
         text = part.read_text(encoding="utf-8")
         for word, meaning in words.items():
             text = text.replace(word, meaning)
-        # Notepad and cmd want Windows' line ends, and Notepad a mark that the text is UTF-8.
+        # Notepad and cmd need Windows' line ends, and Notepad needs a byte order mark.
         encoding, newline = {".sh": ("ascii", "\n"), ".bat": ("ascii", "\r\n")}.get(part.suffix, ("utf-8-sig", "\r\n"))
         made = folder / part.name
         made.write_text(text, encoding=encoding, newline=newline)

@@ -1,6 +1,6 @@
-"""The files that pip installs: the sources, a wheel of them for all, and one with compiled code for this platform.
+"""The packages that pip installs: the sources, a wheel for all platforms, and one with compiled code for this one.
 
-The last starts without compiling where Python, numba and NumPy are of the versions that it was made with.
+The last starts without compiling if Python, numba and NumPy have the versions that it was made with.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def _git(*words: str) -> bytes:
 
 
 def compile_for(target: Target, sources: Path) -> Path:
-    """Compile the engine for a target into the sources' own `search/compiled`; the directory.
+    """Compile the engine for a target into `search/compiled` of the sources; return that directory.
 
-    Raises ValueError if this CPU cannot run what is compiled: warming up does.
+    Raises ValueError if this CPU cannot run the compiled code, because warming up runs it.
     """
     if missing := target.needed - cpu_flags():
         raise ValueError(
@@ -48,7 +48,7 @@ def compile_for(target: Target, sources: Path) -> Path:
     place = sources / RELEASED.relative_to(CHECKOUT)
     place.mkdir(mode=0o700, exist_ok=True)
     directory = place / target.environment
-    directory.mkdir(mode=0o700)  # that it is there lets the process below compile for the target, see `released_target`
+    directory.mkdir(mode=0o700)  # this directory makes the process below compile for the target, see `released_target`
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "LITESHOGI_"))}
     environment |= {"PYTHONPATH": str(sources), "LITESHOGI_CACHE": str(place), "LITESHOGI_KERNEL": target.kernel}
     subprocess.run([sys.executable, "-c", _COMPILE], env=environment, cwd=sources, check=True)
@@ -71,7 +71,9 @@ def platform_tag() -> str:
 def build(sources: Path, output: Path, *options: str) -> None:
     """Run `python -m build` on a source tree."""
     command = [sys.executable, "-m", "build", str(sources), "--outdir", str(output.resolve()), *options]
-    subprocess.run(command, check=True, cwd=sources.parent)  # elsewhere: a folder `build` would stand for the module
+    subprocess.run(
+        command, check=True, cwd=sources.parent
+    )  # another directory, because a folder `build` would hide the module
 
 
 def make_wheels(output: Path, targets: Sequence[Target] = TARGETS) -> list[Path]:
@@ -88,5 +90,5 @@ def make_wheels(output: Path, targets: Sequence[Target] = TARGETS) -> list[Path]
             compile_for(target, sources)
         tags = (f"--plat-name={platform_tag()}", f"--python-tag=cp{sys.version_info.major}{sys.version_info.minor}")
         build(sources, output, "--wheel", *(f"-C--build-option={tag}" for tag in tags))
-    made = output.glob(f"liteshogi-{__version__}[-.]*")  # others may be of older releases
+    made = output.glob(f"liteshogi-{__version__}[-.]*")  # other files may be from older releases
     return sorted(path for path in made if path.suffix in (".gz", ".whl"))

@@ -65,7 +65,7 @@ class EnginePlayer:
     def think(self, position: str, limits: str) -> None:
         """Start the search of a position, whose answer arrives as an event with the number `serial`.
 
-        If the engine already thinks about this position on the opponent's time, that search goes on.
+        If the engine already searches this position on the opponent's time, that search continues.
         """
         if self._pondered == position and self._search is not None:
             self._pondered = ""

@@ -37,7 +37,7 @@ ENDINGS = (
     "drawn by score",
 )
 """Names of the endings, by number."""
-NOBODY = 2
+NO_WINNER = 2
 """Winner of a drawn game; 0 is black, 1 white."""
 
 game_dtype = np.dtype(
@@ -83,7 +83,7 @@ game_dtype = np.dtype(
 def begin_game(game):
     """Reset the record for another game."""
     game.count = game.called_at = game.clear = game.level = 0
-    game.called_ending, game.called_winner = UNFINISHED, NOBODY
+    game.called_ending, game.called_winner = UNFINISHED, NO_WINNER
     game.searched[0] = game.searched[1] = 0
 
 
@@ -93,7 +93,7 @@ def rules_end(pos, game):
     us = np.int64(pos.turn)
     verdict = fourfold(pos)
     if verdict == DRAW:
-        return SENNICHITE, NOBODY
+        return SENNICHITE, NO_WINNER
     if verdict == WIN:
         return PERPETUAL_CHECK, us
     if verdict == LOSS:
@@ -102,11 +102,11 @@ def rules_end(pos, game):
         # The last allowed move may mate; a declaration would need one move more.
         if is_mated(pos):
             return MATE, 1 - us
-        return MOVE_LIMIT, NOBODY
+        return MOVE_LIMIT, NO_WINNER
     rule = np.int64(game.declaration)
     if rule != NO_RULE and (can_declare(pos, rule) or (rule == TRY_RULE and try_move(pos) != 0)):
         return DECLARATION, us
-    return UNFINISHED, NOBODY
+    return UNFINISHED, NO_WINNER
 
 
 @jit
@@ -174,7 +174,7 @@ def enter_move(pos, game, move, score):
         if game.win_score and abs(np.int64(game.clear)) >= game.win_plies:
             game.called_ending, game.called_winner = WON_BY_SCORE, 0 if game.clear > 0 else 1
         elif game.draw_plies and game.level >= game.draw_plies:
-            game.called_ending, game.called_winner = DRAWN_BY_SCORE, NOBODY
+            game.called_ending, game.called_winner = DRAWN_BY_SCORE, NO_WINNER
         game.called_at = game.count
         if game.called_ending != UNFINISHED and not game.play_out:
             return np.int64(game.called_ending), np.int64(game.called_winner)
@@ -182,7 +182,7 @@ def enter_move(pos, game, move, score):
     game.scores[game.count] = score if score == UNSCORED else min(max(score, np.int64(-32767)), np.int64(32767))
     game.count += 1
     do_move(pos, move)
-    return np.int64(UNFINISHED), np.int64(NOBODY)
+    return np.int64(UNFINISHED), np.int64(NO_WINNER)
 
 
 @jit

@@ -1,4 +1,4 @@
-"""Two players of whom one at least plays at a level; one `LevelDuel` plays one game at a time.
+"""Games of two players, at least one of them with a level; one `LevelDuel` plays one game at a time.
 
 Levels draw their moves in Python, so these games are not compiled ones. Rules, endings and records are the same.
 """

@@ -13,7 +13,7 @@ from experiments.games.compiled_game import (
     ENDINGS,
     LINES,
     MOVE_LIMIT,
-    NOBODY,
+    NO_WINNER,
     PERPETUAL_CHECK,
     SENNICHITE,
     UNFINISHED,
@@ -174,7 +174,7 @@ class PlayedGame:
     @property
     def points(self) -> float:
         """Points of the first player."""
-        return 0.5 if self.winner == NOBODY else float(self.winner == self.first_colour)
+        return 0.5 if self.winner == NO_WINNER else float(self.winner == self.first_colour)
 
     @property
     def ended(self) -> str:
@@ -191,7 +191,7 @@ class PlayedGame:
 
     def result(self) -> int:
         """Return the result byte of hcpe3."""
-        winner = {BLACK: formats.BLACK_WINS, WHITE: formats.WHITE_WINS, NOBODY: formats.DRAW}[self.winner]
+        winner = {BLACK: formats.BLACK_WINS, WHITE: formats.WHITE_WINS, NO_WINNER: formats.DRAW}[self.winner]
         return winner | _KIND_BITS.get(self.ending, 0)
 
     def hcpe3(self) -> bytes:

@@ -7,8 +7,8 @@ stands out as clearly as if all pairs had moved it alone (a two-level design wit
 
 The yardsticks are the distance of the search's win rate from the judge's, the share of moves that differ from the
 judge's, and the win rate that those lose by the judge's searches of the positions after them. All are given in
-hundredths of the gain from twice the nodes in the same positions. The effect of a number on the time of a node is given
-likewise, in hundredths of a doubling: effect minus cost is the effect at equal time.
+hundredths of the gain from twice the nodes in the same positions. The effect of a number on the time of a node is
+given in hundredths of a doubling: effect minus cost is the effect at equal time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Plans: what is trained, on what it is measured, and against whom it plays, as a TOML file says it.
+"""Plans as TOML files: the networks to train, their measures, and their games.
 
     [train]      options of every training, by the names of a run's config.json; [train.KIND]: of one kind of network
     [measure]    what every network is measured on
@@ -62,7 +62,7 @@ class Measures:
 
 @dataclass(frozen=True)
 class Play:
-    """Games of the networks: which ones play, against whom, by which rules."""
+    """Games of the networks: players, opponents and rules."""
 
     who: Literal["front", "named", "all"] = "front"
     """front: networks of the plan near the front of d1-RMSE over cost, and all that were made elsewhere; named: points

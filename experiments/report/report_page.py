@@ -32,7 +32,7 @@ h1, h2 { line-height: 1.2 } h2 { border-top: 1px solid var(--grid); margin-top: 
 p, figcaption, nav { color: var(--faint) } p { max-width: 60rem }
 figure { break-inside: avoid; margin: 1.5rem 0 } h3 { font-size: 1rem; margin: 0 0 .3rem }
 .chart { width: 100% } .chart svg { height: auto; max-width: 100% }
-/* A shade at the right edge shows that a table goes on there. */
+/* A shade at the right edge shows that a table continues. */
 .wide { background: linear-gradient(to left, var(--page) 1rem, transparent 3rem) 100% 0 / 3rem 100% no-repeat local,
   linear-gradient(to left, var(--grid), transparent) 100% 0 / 1rem 100% no-repeat scroll; overflow-x: auto }
 table { border-collapse: collapse; font-size: .82rem; margin: 1rem 0 }

@@ -164,7 +164,7 @@ def ask_engine(command: str, settings: Sequence[str] = (), defaults: Mapping[str
         lines = dialogue.until("readyok", READY_SECONDS)
         ready_seconds = time.monotonic() - begun
         for line in lines:
-            # LiteShogi goes on with its earlier value if an option fails; in a match that would be another player.
+            # LiteShogi keeps its earlier value if an option fails; in a match that would be another player.
             if name.startswith("LiteShogi") and line.startswith(tuple(f"info string {option}: " for option in chosen)):
                 raise ValueError(f"{command}: {line.removeprefix('info string ')}")
     return Engine(

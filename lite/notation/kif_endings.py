@@ -155,7 +155,7 @@ class Ending:
 
 
 def read_ending(text: str, names: tuple[str, str]) -> Ending | None:
-    """Return the ending at the start of a text, which may go on with a clock; None if there is none.
+    """Return the ending at the start of a text, which a clock may follow; None if there is none.
 
     ShogiHome writes unknown words for endings of other notations (ERROR, MATTA); they have no outcome. A text that may
     be a damaged move is no ending. names: of black and white, for sentences that use them."""

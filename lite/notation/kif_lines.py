@@ -202,7 +202,7 @@ class Reader:
             builder.time_of_ending(milliseconds)
 
     def begin_numbers(self, number: int) -> None:
-        """Take the number of the first numbered line: moves after a diagram may go on from the number given there.
+        """Take the number of the first numbered line: moves after a diagram may continue from the number given there.
 
         The number then also decides which side moves first, if the diagram does not."""
         builder = self.start()

@@ -70,7 +70,7 @@ class RunLog:
     """Writes the lines of a run and gives their numbers to TensorBoard; without a writer it keeps nothing."""
 
     def __init__(self, record: RunWriter | None, tensorboard: Path, resumed_step: int | None = None) -> None:
-        """`resumed_step`: the step that a resumed run goes on from."""
+        """`resumed_step`: the step from which a resumed run continues."""
         self._record = record
         self._board = None if record is None else _summary_writer(tensorboard, resumed_step)
 

@@ -96,7 +96,7 @@ def test_options_are_read_back_from_their_file(tmp_path: Path, options: Training
 
 
 @given(options=OPTIONS)
-def test_a_loop_takes_the_options_of_any_value_network(tmp_path: Path, options: TrainingOptions) -> None:
+def test_a_loop_accepts_the_options_of_any_value_network(tmp_path: Path, options: TrainingOptions) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(options.configuration()), encoding="utf-8")
     if isinstance(options, ValueTraining):

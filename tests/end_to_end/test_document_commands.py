@@ -131,7 +131,7 @@ def granted(tmp_path_factory: pytest.TempPathFactory, nnue_content: Callable[...
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
-def test_every_block_says_whether_its_commands_run(path: Path) -> None:
+def test_every_block_is_marked_as_run_or_not_run(path: Path) -> None:
     for block in blocks_of(path):
         assert block.mark is not None, f"<!-- run --> or <!-- not run: why --> is missing above\n{block.script}"
         assert block.mark == "run" or block.words.strip(), f"<!-- not run: why -->, of\n{block.script}"

@@ -317,7 +317,7 @@ def test_positions_are_piped_with_or_without_a_byte_order_mark():
 
 
 @pytest.mark.parametrize("arguments", [("eval", "default", "--file", "none.bin"), ("mate", "--file", "none.bin")])
-def test_an_error_of_the_system_begins_with_the_file_name(arguments, tmp_path, monkeypatch):
+def test_an_error_of_the_system_starts_with_the_file_name(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     done = liteshogi(*arguments)

@@ -152,7 +152,7 @@ def test_integers_are_the_reference_s_along_games(
 
 
 @pytest.mark.slow
-def test_a_progress_axis_is_trained_with_a_table_of_its_own(tmp_path: Path) -> None:
+def test_a_progress_axis_is_trained_with_its_own_table(tmp_path: Path) -> None:
     network = DenseConfig(32, (7,), activation="pairwise", shortcut=True, stacks=("progress2",))
     train_value(ValueTraining((GAMES,), tmp_path / "run", network=network, max_steps=2, batch_size=512))
     fold_file(tmp_path / "run", tmp_path / "net.safetensors", positions=300)

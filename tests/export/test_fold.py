@@ -107,7 +107,9 @@ def test_random_positions_are_repeatable_and_complete() -> None:
     assert not first.in_check.all()
 
 
-def test_the_verb(make_net, tmp_path: Path, positions: Sample, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_verb_writes_and_describes_a_folded_network(
+    make_net, tmp_path: Path, positions: Sample, capsys: pytest.CaptureFixture[str]
+) -> None:
     net = make_net("board")
     save_model(tmp_path / "network.safetensors", net, {"cp_per_logit": 321.0, "data": ["made up"]})
     output = tmp_path / "out" / "net.safetensors"

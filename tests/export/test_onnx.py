@@ -88,7 +88,9 @@ def test_networks_that_cannot_be_exported_are_refused_in_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_verb(make_net, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_verb_writes_an_onnx_file_and_its_figures(
+    make_net, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     save_model(tmp_path / "network.safetensors", make_net("odd"), {})
     games, game = SAMPLE.read_bytes(), tmp_path / "game.hcpe3"
     plies = int.from_bytes(games[32:34], "little")

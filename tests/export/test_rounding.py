@@ -111,7 +111,7 @@ def test_squares_are_those_of_the_kernels() -> None:
 
 
 @pytest.mark.parametrize("config", NN_BIN + LIGHT, ids=str)
-def test_every_path_rounds_alike(config: NetworkConfig) -> None:
+def test_every_path_rounds_equally(config: NetworkConfig) -> None:
     net, sample = made(config).double(), random_sample(60)
     net.round_outputs(True)
     arrays = (sample.pieces, sample.hands, sample.in_check)

@@ -68,7 +68,7 @@ def test_a_run_is_recorded(tmp_path):
     assert carried.options == record.options
 
 
-def test_the_state_says_how_a_call_ended(tmp_path):
+def test_the_state_records_the_end_of_a_call(tmp_path):
     for error, state in ((KeyboardInterrupt, "interrupted"), (ValueError, "failed")):
         with pytest.raises(error), RunWriter(tmp_path, PLAN):
             raise error

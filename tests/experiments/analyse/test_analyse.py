@@ -356,7 +356,7 @@ def test_games_without_a_network_are_analysed_by_the_default_network(tmp_path, m
 
 
 @pytest.mark.filterwarnings("ignore:Glyph .* missing")  # from the only available font at the end
-def test_the_verb(tmp_path, capsys, monkeypatch):
+def test_the_verb_writes_kif_page_and_picture(tmp_path, capsys, monkeypatch):
     output = tmp_path / "out" / "game.kif"
     Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=1000, multipv=2, hash=4, json=True).run()
     (report,) = json.loads(capsys.readouterr().out)["games"]

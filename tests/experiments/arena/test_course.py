@@ -84,7 +84,7 @@ def test_a_finished_game_counts_with_its_own_result_if_others_failed(tmp_path, w
 
 
 @pytest.mark.parametrize("sfen", [BLACK_FIRST, WHITE_FIRST])
-def test_the_first_player_is_known_whoever_begins(tmp_path, sfen):
+def test_the_first_player_is_identified_with_either_colour(tmp_path, sfen):
     folder = play(tmp_path, 10, sfen)
     with closing(sqlite3.connect(folder / "games" / "game.db")) as database, database:
         database.execute("update game set black_player_id = 1, white_player_id = 2")

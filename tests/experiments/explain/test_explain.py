@@ -186,7 +186,7 @@ def _answers(*arguments: str) -> int:
     return front_door._run(["explain", *arguments])
 
 
-def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_verb_prints_figures_and_draws_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _answers("startpos", "-o", str(tmp_path / "board.png")) == 0
     text = capsys.readouterr().out
     assert "black to move" in text

@@ -17,7 +17,7 @@ from experiments.games.compiled_game import (
     LONGEST,
     MATE,
     MOVE_LIMIT,
-    NOBODY,
+    NO_WINNER,
     PERPETUAL_CHECK,
     SENNICHITE,
     UNFINISHED,
@@ -126,7 +126,7 @@ def test_perpetual_check_loses():
     game["max_moves"] = 999
     pos = position_from_sfen("4k4/9/9/9/9/9/9/4R4/K8 w - 1")
     for usi in 3 * ["5a4a", "5h4h", "4a5a", "4h5h"]:
-        assert rules_end(pos, game) == (UNFINISHED, NOBODY)
+        assert rules_end(pos, game) == (UNFINISHED, NO_WINNER)
         do_move(pos, np.int64(move_from_usi(usi)))
     assert rules_end(pos, game) == (PERPETUAL_CHECK, WHITE)
     do_move(pos, np.int64(move_from_usi("5a4a")))
@@ -184,7 +184,7 @@ def test_scores_that_agree_for_enough_plies_end_a_game(blacks, play_out):
     begin_game(game)
     Ending(win_score=600, win_plies=3, draw_score=100, draw_plies=4, draw_from=6).write(game)
     game["play_out"] = play_out
-    pos, called = position_from_sfen("startpos"), (UNFINISHED, NOBODY)
+    pos, called = position_from_sfen("startpos"), (UNFINISHED, NO_WINNER)
     for ply, (black, usi) in enumerate(zip(blacks, 10 * ["2h3h", "8b7b", "3h2h", "7b8b"], strict=False)):
         lately, even = blacks[max(ply - 2, 0) : ply + 1], blacks[max(ply - 3, 5) : ply + 1]
         if called[0] != UNFINISHED:
@@ -192,9 +192,9 @@ def test_scores_that_agree_for_enough_plies_end_a_game(blacks, play_out):
         elif len(lately) == 3 and (min(lately) >= 600 or max(lately) <= -600):
             called = (WON_BY_SCORE, BLACK if black > 0 else WHITE)
         elif len(even) == 4 and max(map(abs, even)) <= 100:
-            called = (DRAWN_BY_SCORE, NOBODY)
+            called = (DRAWN_BY_SCORE, NO_WINNER)
         ended = enter_move(pos, game, np.int64(move_from_usi(usi)), np.int64(black if ply % 2 == 0 else -black))
-        assert ended == ((UNFINISHED, NOBODY) if play_out else called)
+        assert ended == ((UNFINISHED, NO_WINNER) if play_out else called)
         assert (game["called_ending"], game["called_winner"]) == called
         if ended[0] != UNFINISHED:
             assert game["count"] == ply == game["called_at"]
@@ -341,7 +341,7 @@ def test_each_player_has_its_limits_and_its_memory(player, monkeypatch):
 def test_the_record_of_a_game_has_its_ending(ending, bits):
     nothing = np.zeros(0, np.uint16)
     results = [
-        PlayedGame(b"", nothing, nothing, winner, ending, None, BLACK, (0, 0)).result() for winner in (0, 1, NOBODY)
+        PlayedGame(b"", nothing, nothing, winner, ending, None, BLACK, (0, 0)).result() for winner in (0, 1, NO_WINNER)
     ]
     assert results == [BLACK_WINS | bits, WHITE_WINS | bits, DRAW | bits]
 

@@ -12,7 +12,7 @@ from experiments.jobs.interval_set import IntervalSet
 
 
 @given(st.lists(st.integers(0, 40)))
-def test_it_is_a_set(numbers: list[int]) -> None:
+def test_the_set_has_all_added_numbers(numbers: list[int]) -> None:
     intervals, expected = IntervalSet(), set()
     for number in numbers:
         assert intervals.add(number) == (number not in expected)
@@ -32,6 +32,6 @@ def test_numbers_in_disorder_leave_few_gaps() -> None:
     assert list(intervals.intervals()) == [(0, 100_000)]
 
 
-def test_numbers_begin_at_0() -> None:
+def test_negative_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match="-1: a number from 0 on"):
         IntervalSet().add(-1)

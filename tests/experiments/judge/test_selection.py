@@ -68,7 +68,7 @@ def test_positions_count_when_all_earlier_jobs_are_done():
     assert _found_in_a_row({job: SelectedPosition(job=job, position=text) for job, text in found.items()}) == 2
 
 
-def test_another_seed_takes_other_games(scripted, tmp_path, monkeypatch):
+def test_another_seed_selects_other_games(scripted, tmp_path, monkeypatch):
     taken: list[list[int]] = []
     monkeypatch.setattr(selection, "read_recorded", lambda _: iter(range(9)))
     monkeypatch.setattr(selection, "gather", lambda *given, **_: taken.append([game for _, game in given[3]]) or [])

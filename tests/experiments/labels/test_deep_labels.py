@@ -140,7 +140,7 @@ def test_settled_positions_are_labelled_by_a_network(model, source, tmp_path):
     assert found["score"].tolist() == DeepLabels(model.read_bytes()).open().label(found["hcp"])[0].tolist()
 
 
-def test_results_alone_are_kept_without_scores(source, records, tmp_path):
+def test_labels_from_results_have_no_scores(source, records, tmp_path):
     data = tmp_path / "some.hcpe"
     some = records.copy()
     some["padding"][:20], some["result"][:20] = NO_RESULT, 0

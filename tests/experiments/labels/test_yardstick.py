@@ -65,7 +65,7 @@ def test_records_without_scores_are_refused(records, tmp_path):
         measure_d1("default", [path])
 
 
-def test_results_are_predicted_where_records_have_them(tmp_path):
+def test_results_are_predicted_for_records_with_results(tmp_path):
     report = make_yardstick(
         Yardstick((SAMPLE,), tmp_path / "yard", positions=300, truth="results", workforce=Workforce(1))
     )

@@ -92,7 +92,7 @@ def test_games_are_played_once_at_nodes_in_the_ratio_of_the_speeds(
     assert of.left() == []
 
 
-def test_games_at_equal_time_are_refused_where_the_speeds_do_not_agree(
+def test_games_at_equal_time_are_refused_if_the_speeds_do_not_agree(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(games, "speed_ratio", lambda *_: SpeedRatio(2.0, 0.2))

@@ -60,7 +60,7 @@ def test_a_range_has_both_its_ends(ends: tuple[float, float, float], values: lis
     assert [type(one) for one in found] == [type(one) for one in values]
 
 
-def test_equal_points_are_one(tmp_path: Path) -> None:
+def test_equal_points_are_merged(tmp_path: Path) -> None:
     assert len(plan_with(tmp_path, TRAIN + MEASURE + 2 * "[[point]]\nwidth = 32\n").listed) == 1
 
 

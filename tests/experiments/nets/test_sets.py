@@ -105,7 +105,7 @@ def test_searches_without_a_step_give_labels(tmp_path: Path, positions: Path) ->
     assert not np.array_equal(found["score"], pruned)
 
 
-def test_the_factory_takes_options_by_their_names(tmp_path: Path, positions: Path) -> None:
+def test_the_factory_accepts_options_by_their_names(tmp_path: Path, positions: Path) -> None:
     found = make({"relabel": ["a"], "label": "quiescence"}, [positions], tmp_path / "labels")
     assert 200 < len(found) <= 300  # no position is in check
     found = make({"expand": ["a"], "played": 0.5, "random": 0, "seed": 3}, [positions], tmp_path / "expanded")

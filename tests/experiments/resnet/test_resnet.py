@@ -160,7 +160,7 @@ def test_positions_without_a_game_do_not_train_the_endings(some_games: tuple[Pat
 
 
 @pytest.mark.parametrize("moves", [True, False])
-def test_held_out_positions_without_a_game_give_the_loss_alone(
+def test_held_out_positions_without_a_game_give_only_the_loss(
     some_games: tuple[Path, Path], tmp_path: Path, moves: bool
 ) -> None:
     file = RecordFile(some_games[1])

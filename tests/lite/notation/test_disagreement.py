@@ -120,7 +120,7 @@ def test_verdicts_of_kif_are_checked(end: str, found: int | None) -> None:
     check(read(KIF + end, ".kif"), found)
 
 
-def test_first_and_second_where_white_moves_first() -> None:
+def test_names_of_sides_if_white_moves_first() -> None:
     """For some programs 先手 is the side that moves first, for others black; 下手 is always black."""
     head = "手合割：角落ち\n   1 ３四歩(33)\n"
     for verdict in ("先手の勝ち", "上手の勝ち", "後手の勝ち"):

@@ -118,7 +118,7 @@ def test_a_verdict_names_the_winner_or_the_loser(sentence: str, result: int) -> 
 
 
 @pytest.mark.parametrize(("sentence", "result"), SENTENCES)
-def test_a_sentence_may_stand_for_the_last_move(sentence: str, result: int) -> None:
+def test_a_sentence_may_follow_the_number_of_the_ending(sentence: str, result: int) -> None:
     game = read_kif(f"{KIF}   3 {sentence}   （ 0:05／00:00:06）\n", "a")
     assert (game.result, game.ending, game.times[2]) == (result, sentence, 5000)
     assert read_ki2(f"{KI2}{sentence}\n", "a").result == result

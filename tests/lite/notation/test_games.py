@@ -58,7 +58,7 @@ def test_csa_lines_accepted_by_other_programs_are_read() -> None:
     assert (len(game.moves), game.comments) == (2, {0: ["*a", "*b"]})
 
 
-def test_a_move_of_kif_may_say_that_it_does_not_promote() -> None:
+def test_moves_without_promotion_in_kif_may_be_marked() -> None:
     game = read_kif(KIF_HEAD + "   3 ２二角不成(88)\n   4 同　銀(31)\n   5 投了\n", "a.kif")
     assert [move_to_usi(int(move)) for move in game.moves[2:]] == ["8h2b", "3a2b"]
 
@@ -200,7 +200,7 @@ def test_unusable_csa_games_are_refused(text: str, message: str) -> None:
 
 
 @given(joined=st.lists(st.booleans(), min_size=9, max_size=9))
-def test_csa_statements_are_read_alike_on_one_line_and_on_several(joined: list[bool]) -> None:
+def test_csa_statements_may_be_on_one_line_or_on_several(joined: list[bool]) -> None:
     """The standard allows commas instead of line ends, up to a comment, which may contain commas."""
     statements = ["PI", "+", "+7776FU", "T3", "-3334FU", "T2", "+2726FU", "T5.25", "%TORYO", "T7,'** 50 up, loudly"]
     ends = ["," if one else "\n" for one in joined]

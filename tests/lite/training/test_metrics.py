@@ -225,7 +225,7 @@ def test_without_a_game_the_target_is_the_score():
     np.testing.assert_allclose(target, [0.75 * 0.5 + 0.25 * alone, alone], rtol=1e-6)
 
 
-def test_games_begin_where_the_ply_falls_or_the_result_changes():
+def test_games_begin_at_a_smaller_ply_or_another_result():
     ply = np.array([0, 1, 3, 0, 2, 5, 6, 8])
     black_result = np.array([1, 1, 1, 1, 1, 0, 0, 0.5])
     assert games_of(ply, black_result).tolist() == [0, 0, 0, 1, 1, 2, 2, 3]

@@ -45,7 +45,7 @@ def outputs(net: SfnnNetwork | NnueNetwork) -> torch.Tensor:
     return net.outputs(batch.pieces, batch.hands, batch.in_check).detach()
 
 
-def test_it_learns_and_resumes_with_the_same_bits(sample_bytes: list[bytes], tmp_path: Path) -> None:
+def test_training_learns_and_resumes_with_the_same_bits(sample_bytes: list[bytes], tmp_path: Path) -> None:
     games = tmp_path / "games.hcpe3"
     games.write_bytes(b"".join(sample_bytes[:25]))
     config = SfnnConfig("kp", 64, (7, 16), ("progress2", "k3k3"))

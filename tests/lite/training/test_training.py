@@ -105,7 +105,7 @@ def test_positions_without_a_game_do_not_train_draws(options, records, tmp_path)
 
 
 @pytest.mark.parametrize("draw", [False, True])
-def test_held_out_positions_without_a_game_give_the_loss_alone(options, records, tmp_path, capfd, draw):
+def test_held_out_positions_without_a_game_give_only_the_loss(options, records, tmp_path, capfd, draw):
     made = np.fromfile(records, hcpe_dtype)[:200]
     made["padding"], made["result"] = NO_RESULT, 0
     made.tofile(tmp_path / "made.hcpe")
@@ -227,7 +227,7 @@ def test_no_scale_is_fitted_without_games(options, records, tmp_path):
         value_run(options(tmp_path / "alone.hcpe", tmp_path / "run", fit_scale=True))
 
 
-def test_another_run_is_not_overwritten_nor_resumed_with_other_options(options, records, tmp_path):
+def test_a_run_is_not_overwritten_or_resumed_with_other_options(options, records, tmp_path):
     run = options(records, tmp_path / "run", max_steps=2)
     train_value(run)
     with pytest.raises(OptionError, match="`resume`"):

@@ -312,7 +312,7 @@ def test_a_remaining_timer_does_not_stop_the_next_search(engine, monkeypatch):
     assert not engine._stopped.is_set()
 
 
-def test_one_legal_move_takes_no_time(engine):
+def test_one_legal_move_is_answered_at_once(engine):
     engine.set_position("7r1/9/9/9/9/8k/9/8p/8K b - 1")
     engine.ready(Budget(600_000, 600_000))
     found = engine.search()[0]

@@ -192,7 +192,7 @@ def test_positions_whose_moves_lie_beyond_the_end_are_reported_and_left_out(tmp_
     assert sum(not book.find(sfen) for sfen, _ in entries) == 1
 
 
-def test_a_code_that_is_no_move_is_left_out_and_reported(tmp_path):
+def test_an_invalid_code_of_a_move_is_left_out_and_reported(tmp_path):
     path, said = tmp_path / "book.ybb", []
     write(path, [(START_SFEN, [("7g7f", 1, 1), ("2g2f", 2, 2)])])
     content = bytearray(path.read_bytes())

@@ -48,7 +48,7 @@ def compile_one(made: CompileProgress, clock: Clock, name: str, seconds: float) 
         made.end(name)
 
 
-def test_nothing_is_reported_where_nothing_is_compiled(made, clock):
+def test_nothing_is_reported_if_nothing_is_compiled(made, clock):
     assert made.state() is None
     with made.compiling():
         made.load("a")

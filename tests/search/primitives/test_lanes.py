@@ -36,7 +36,7 @@ def added(target, rows, places):
     add_rows(np.uint64(target.ctypes.data), a, b, c, d, e, f, g)
 
 
-def test_a_block_is_filled_and_nothing_beside_it():
+def test_a_block_is_filled_and_nothing_else():
     for place in (0, 3, LANES):
         numbers = aligned_zeros(3 * LANES, np.int32)
         fill(numbers, np.int64(place), np.int32(-7))

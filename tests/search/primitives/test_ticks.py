@@ -17,7 +17,7 @@ from search.primitives.ticks import LATEST, READABLE, is_past, ticks_at
 
 
 @pytest.mark.skipif(not READABLE, reason="jitted code reads no clock here")
-def test_a_time_is_past_when_it_is_past_for_python():
+def test_times_are_past_as_by_the_clock_of_python():
     for _ in range(1000):
         before = time.perf_counter()
         assert is_past(ticks_at(before))

@@ -339,7 +339,7 @@ def test_stop_ends_a_search_without_limits(threads: int) -> None:
     check_tree(engine.tree)
 
 
-def test_a_search_that_is_stopped_before_it_begins_has_a_move(engine: PuctEngine) -> None:
+def test_a_search_stopped_before_it_begins_has_a_move(engine: PuctEngine) -> None:
     engine.set_position("startpos")
     engine.ready()
     engine.stop()

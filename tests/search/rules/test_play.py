@@ -27,7 +27,7 @@ def test_start_and_moves_are_split(text, start, moves):
     assert split_moves(text) == (start, moves)
 
 
-def test_games_lead_where_cshogi_says(play_random):
+def test_games_lead_to_the_positions_of_cshogi(play_random):
     pos, board = new_position(), cshogi.Board()
     for seed in range(5):
         line = [*play_random("startpos", seed, 80)][-1][1]

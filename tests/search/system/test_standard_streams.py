@@ -26,7 +26,7 @@ def test_other_threads_see_an_empty_standard_input():
     assert found.stdout.decode().strip() == ascii((b"", "usi 手\n", "quit\udcff"))
 
 
-def test_there_may_be_no_standard_input():
+def test_standard_input_may_be_missing():
     code = "import sys; sys.stdin = None; from search.system.standard_streams import take_input; print(take_input())"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.split() == [b"None"]
 

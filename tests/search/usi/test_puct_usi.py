@@ -140,7 +140,7 @@ def test_every_root_move_is_listed_on_request(session: InProcess) -> None:
     assert found[0][0] == lines[-1].split()[1]
 
 
-def test_bench_leaves_the_position_as_it_was(session: InProcess) -> None:
+def test_bench_does_not_change_the_position(session: InProcess) -> None:
     session.send("position startpos moves 7g7f 3c3d", "d")
     before = session.until("sfen")[-1]
     lines = session.send("bench", "d").until("sfen")

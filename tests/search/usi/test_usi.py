@@ -275,7 +275,7 @@ def test_a_certain_draw_is_not_resigned(session):
     assert session.bestmove() == "resign"
 
 
-def test_by_the_try_rule_no_mate_is_proved_beside_the_search(session):
+def test_by_the_try_rule_the_mate_solver_is_not_used(session):
     """White's king answers the rook's check on 6h by a try on 5i."""
     for name, value in (("EnteringKingRule", "TryRule"), ("Mate_Root_Search", 20000)):
         session.send(f"setoption name {name} value {value}")
