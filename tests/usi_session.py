@@ -108,10 +108,8 @@ class Process(Session):
             stderr=subprocess.PIPE,
             env={**os.environ, **environment},
         )
-        self._readers = [
-            threading.Thread(target=read, daemon=True) for read in (self._read_output, self._read_complaints)
-        ]
-        self.complaints = b""
+        self._readers = [threading.Thread(target=read, daemon=True) for read in (self._read_output, self._read_errors)]
+        self.errors = b""
         for reader in self._readers:
             reader.start()
 
@@ -121,9 +119,9 @@ class Process(Session):
             self.receive(line.decode("utf-8").rstrip("\n"))
         self.receive(None)
 
-    def _read_complaints(self) -> None:
+    def _read_errors(self) -> None:
         assert self.process.stderr is not None
-        self.complaints = self.process.stderr.read()
+        self.errors = self.process.stderr.read()
 
     def send(self, *lines: str) -> Session:
         return self.send_bytes("".join(line + "\n" for line in lines).encode("utf-8", "surrogateescape"))
@@ -146,7 +144,7 @@ class Process(Session):
         status = self.process.wait(self.patience)
         for reader in self._readers:
             reader.join(self.patience)
-        assert self.complaints == b"", self.complaints.decode("utf-8", "replace")
+        assert self.errors == b"", self.errors.decode("utf-8", "replace")
         return status
 
     def kill(self) -> None:

@@ -90,9 +90,9 @@ def run(words: list[str], folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def granted(tmp_path_factory: pytest.TempPathFactory, nnue_content: Callable[..., bytes]) -> Path:
+def example_folder(tmp_path_factory: pytest.TempPathFactory, nnue_content: Callable[..., bytes]) -> Path:
     """Make a folder with small games, records, openings, networks and an engine under the names that documents use."""
-    folder = tmp_path_factory.mktemp("granted")
+    folder = tmp_path_factory.mktemp("example_folder")
     for name in ("experiments", "tests"):
         (folder / name).symlink_to(ROOT / name)
     data = ROOT / "tests" / "data"
@@ -148,9 +148,9 @@ RUNNING = [path for path in DOCUMENTS if any(block.mark == "run" for block in bl
 @pytest.mark.slow
 @pytest.mark.timeout(3600)  # some minutes on free cores with nothing compiled yet
 @pytest.mark.parametrize("path", RUNNING, ids=named)
-def test_the_commands_of_a_document_run_one_after_the_other(path: Path, granted: Path, tmp_path: Path) -> None:
+def test_the_commands_of_a_document_run_one_after_the_other(path: Path, example_folder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
-    shutil.copytree(granted, folder, symlinks=True)
+    shutil.copytree(example_folder, folder, symlinks=True)
     for block in blocks_of(path):
         for words in block.to_run() if block.mark == "run" else ():
             run(words, folder)

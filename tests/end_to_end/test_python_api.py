@@ -30,7 +30,7 @@ def named(request):
     return request.param
 
 
-def test_networks_and_engines(named, tiny_onnx):
+def test_networks_and_engines_accept_any_path(named, tiny_onnx):
     (found,) = liteshogi.evaluate_sfens(named(NET), ["startpos"])
     assert isinstance(found, liteshogi.Evaluation)
     assert liteshogi.evaluate_sfens(liteshogi.load_network(named(NET)), ["startpos"]) == [found]

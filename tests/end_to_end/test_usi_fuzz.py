@@ -14,7 +14,7 @@ from tests.usi_nonsense import COMMANDS, KNOWN, SFENS, check_answers, is_harmles
 PIECES = "PLNSGBRKplnsgbrk"
 
 
-def plays_on(session, is_legal_in) -> None:
+def check_play(session, is_legal_in) -> None:
     """Check that the engine plays a legal move with its original options."""
     session.send("stop")
     for option in ("USI_Hash value 1", "Threads value 1", "MultiPV value 1", "EvalFile value default"):
@@ -82,7 +82,7 @@ def test_a_few_sessions_of_nonsense(fuzzed, is_legal_in, lines):
         if words and words[0] not in KNOWN:
             assert any("unknown command" in answer for answer in fuzzed.waiting())
     check_answers(fuzzed.waiting())
-    plays_on(fuzzed, is_legal_in)
+    check_play(fuzzed, is_legal_in)
 
 
 def played_sfen(generator: random.Random) -> str:
@@ -149,11 +149,11 @@ def play_sfens(session, is_legal_in, count: int, seed: int) -> int:
         sfen = random_sfen(generator)
         session.waiting()
         session.send(f"position sfen {sfen}")
-        complaints = session.waiting()
-        check_answers(complaints)
-        if complaints:
-            (complaint,) = complaints
-            assert complaint.startswith("info string "), sfen
+        messages = session.waiting()
+        check_answers(messages)
+        if messages:
+            (message,) = messages
+            assert message.startswith("info string "), sfen
             with pytest.raises(ValueError, match="SFEN"):
                 position_from_sfen(sfen.partition("moves")[0])
             continue
@@ -174,14 +174,14 @@ def play_sfens(session, is_legal_in, count: int, seed: int) -> int:
 
 def test_random_sfens(fuzzed, is_legal_in):
     assert 50 < play_sfens(fuzzed, is_legal_in, 500, 1) < 450
-    plays_on(fuzzed, is_legal_in)
+    check_play(fuzzed, is_legal_in)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_ten_thousand_random_sfens(fuzzed, is_legal_in):
     assert play_sfens(fuzzed, is_legal_in, 10_000, 2) > 2_000
-    plays_on(fuzzed, is_legal_in)
+    check_play(fuzzed, is_legal_in)
 
 
 @pytest.mark.slow
@@ -192,7 +192,7 @@ def test_many_sessions_of_nonsense(fuzzed, is_legal_in, lines):
     for line in lines:
         fuzzed.send(line)
     check_answers(fuzzed.waiting())
-    plays_on(fuzzed, is_legal_in)
+    check_play(fuzzed, is_legal_in)
 
 
 def test_nonsense_through_pipes(start, is_legal_in):
@@ -212,7 +212,7 @@ def test_nonsense_through_pipes(start, is_legal_in):
     session.send_bytes(b"position sfen " + b"/" * (3 << 20) + b"\n")
     session.settle()
     check_answers(session.waiting())
-    plays_on(session, is_legal_in)
+    check_play(session, is_legal_in)
     session.send("quit")
     assert session.ended() == 0
 
@@ -240,6 +240,6 @@ def test_twenty_thousand_lines_of_bytes(start, is_legal_in):
         if sent % 500 == 0:
             session.send("stop").settle()
             check_answers(session.waiting())
-    plays_on(session, is_legal_in)
+    check_play(session, is_legal_in)
     session.send("quit")
     assert session.ended() == 0

@@ -152,10 +152,10 @@ def test_a_game_from_the_book(protocol, book):
 
 
 def test_an_unreadable_book_is_reported_and_the_engine_plays_on(protocol, book):
-    for name, complaint in (("missing.db", "no such book"), ("bad.db", "bad.db: line 2")):
+    for name, message in (("missing.db", "no such book"), ("bad.db", "bad.db: line 2")):
         (book / "bad.db").write_text("#YANEURAOU-DB2016 1.00\nrubbish\n")
         said = "".join(protocol.send(f"setoption name BookFile value {book / name}").settle())
-        assert complaint in said
+        assert message in said
         assert "continuing without" in said
         protocol.send("position startpos", "go depth 2")
         assert protocol.bestmove() != "resign"

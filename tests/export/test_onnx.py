@@ -76,13 +76,13 @@ class _OneSize(torch.nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("module", "complaint"),
+    ("module", "message"),
     [(_Branch(), r"torch cannot export it: Could not guard"), (_OneSize(), r"onnxruntime cannot run it: .*dimensions")],
 )
 def test_networks_that_cannot_be_exported_are_refused_in_one_line(
-    module: torch.nn.Module, complaint: str, tmp_path: Path
+    module: torch.nn.Module, message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(ValueError, match=rf"net\.onnx: not written: {complaint}") as raised:
+    with pytest.raises(ValueError, match=rf"net\.onnx: not written: {message}") as raised:
         write_onnx(module, tmp_path / "net.onnx", {"x": torch.ones(5, 3)}, ("output",), 1e-5)
     assert len(str(raised.value).splitlines()) == 1
     assert list(tmp_path.iterdir()) == []

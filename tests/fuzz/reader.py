@@ -9,7 +9,7 @@ from pathlib import Path
 
 PATIENCE = 5.0
 """CPU seconds within which a reader must finish one input."""
-LONGEST_COMPLAINT = 2000
+LONGEST_MESSAGE = 2000
 """Longest allowed error message, in characters."""
 
 
@@ -48,7 +48,7 @@ def attempt(reader: Reader, content: bytes, folder: Path) -> object:
         try:
             outcome = reader.read(path)
         except (ValueError, OSError) as error:
-            check_complaint(error, folder if reader.names_file else None)
+            check_message(error, folder if reader.names_file else None)
             outcome = type(error)
         taken = time.process_time() - begun
         if taken <= PATIENCE:
@@ -56,12 +56,12 @@ def attempt(reader: Reader, content: bytes, folder: Path) -> object:
     raise Finding(f"took {taken:.1f} seconds of CPU for {len(content):,} bytes")
 
 
-def check_complaint(error: Exception, folder: Path | None) -> None:
+def check_message(error: Exception, folder: Path | None) -> None:
     """Raise Finding if an error message is not one line that names a file in the folder."""
     words = str(error)
     if type(error).__name__ in ("UnicodeDecodeError", "UnicodeEncodeError", "JSONDecodeError"):
         raise Finding("the error message of a library, not of this program") from error
-    if not words or "\n" in words or len(words) > LONGEST_COMPLAINT:
+    if not words or "\n" in words or len(words) > LONGEST_MESSAGE:
         raise Finding(f"not an error message of one line: {words[:300]!r}") from error
     if folder is not None and str(folder) not in words:
         raise Finding(f"an error message that does not name the file: {words[:300]!r}") from error

@@ -13,7 +13,7 @@ from unittest.mock import patch
 import numpy as np
 
 from tests.fuzz import seeds
-from tests.fuzz.reader import Finding, Reader, check_complaint
+from tests.fuzz.reader import Finding, Reader, check_message
 
 
 def read_games(path: Path) -> object:
@@ -29,10 +29,10 @@ def read_games(path: Path) -> object:
         try:
             starts = games.read_starts(path)
         except ValueError as error:
-            check_complaint(error, path.parent)
+            check_message(error, path.parent)
     for number, game in enumerate(games.read_games(path, unfinished=True)):
         if isinstance(game, GameError):
-            check_complaint(game, path.parent)
+            check_message(game, path.parent)
             outcome.append(game.reason)
             continue
         if starts is not None and starts[number] != game.start_sfen:
@@ -44,7 +44,7 @@ def read_games(path: Path) -> object:
         variations, error = read_variations(game)
         outcome.append(len(variations))
         if error is not None:
-            check_complaint(error, path.parent)
+            check_message(error, path.parent)
     return outcome
 
 
@@ -91,7 +91,7 @@ def read_leb_block(path: Path) -> object:
             file.seek(start)
             values = read_values(file, length, count, "block")
         except ValueError as error:
-            check_complaint(error, None)
+            check_message(error, None)
             return "refused"
     plain = _plain_values(path.read_bytes()[start : start + length])
     if values.tolist() != plain:
@@ -169,7 +169,7 @@ def read_problems(path: Path) -> object:
         try:
             set_problem(pos, problem.sfen)
         except ValueError as error:
-            check_complaint(error, None)
+            check_message(error, None)
     return None
 
 
@@ -206,7 +206,7 @@ def read_binary_book(path: Path) -> object:
             for sfen in seeds.POSITIONS[1:] + seeds.BOOK_POSITIONS:
                 found += [len(opened.find(sfen)), len(opened.find(sfen, ignore_ply=False))]
     for message in messages:
-        check_complaint(ValueError(message), path.parent)
+        check_message(ValueError(message), path.parent)
     return found, len(messages)
 
 

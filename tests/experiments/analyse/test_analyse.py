@@ -381,7 +381,7 @@ def test_the_verb_writes_kif_page_and_picture(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("options", "complaint"),
+    ("options", "message"),
     [
         ({"number": 2}, "`number` 2: .*wcsc28.kif"),
         ({"multipv": 0}, "must be at least 1"),
@@ -394,8 +394,8 @@ def test_the_verb_writes_kif_page_and_picture(tmp_path, capsys, monkeypatch):
         ({"output": Path("game.png")}, r"end in \.kif or \.kifu; name it game\.kif"),
     ],
 )
-def test_invalid_options_are_refused(options, complaint):
-    with pytest.raises((ValueError, OSError), match=complaint):
+def test_invalid_options_are_refused(options, message):
+    with pytest.raises((ValueError, OSError), match=message):
         Analyse(**{"net": "default", "games": (DATA / "wcsc28.kif",), "language": "en"} | options).run()
 
 
@@ -421,7 +421,7 @@ def test_a_signal_keeps_the_completed_part_and_a_second_one_waits_for_the_files(
                 assert line.endswith("of 50 positions; writing its files\n")
                 break
         process.send_signal(getattr(signal, name))
-        out, complaints = process.stdout.read(), process.stderr.read()
+        out, messages = process.stdout.read(), process.stderr.read()
         assert process.wait(60) == 130
     found = json.loads(out)
     (report,) = found["games"]
@@ -429,7 +429,7 @@ def test_a_signal_keeps_the_completed_part_and_a_second_one_waits_for_the_files(
     searched = sum(move["win_rate"] is not None for move in report["moves"])
     assert not report["complete"]
     assert 5 <= searched < 49
-    assert "Traceback" not in complaints
+    assert "Traceback" not in messages
     assert find_game(output, 1).scored.sum() == searched + 1
     assert output.with_suffix(".png").stat().st_size > 1000
     assert {path.name for path in tmp_path.iterdir()} == {"game.kif", "game.html", "game.png"}

@@ -185,9 +185,9 @@ def test_ctrl_c_leaves_no_engine_and_the_same_command_resumes(scripted, tmp_path
             assert time.monotonic() < end
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        _, complaints = process.communicate(timeout=60)
+        _, messages = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert complaints.splitlines() == ["run the same command again to resume"]
+    assert messages.splitlines() == ["run the same command again to resume"]
     done = len(read_arena_games(tmp_path / "run" / ARENA))
     assert 1 <= done < 4
     diary = (tmp_path / "diary").read_text()

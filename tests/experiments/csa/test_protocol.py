@@ -180,10 +180,10 @@ def test_an_endless_line_ends_the_connection(content):
 
 
 def test_lines_with_any_bytes_are_read():
-    heard = []
+    entries = []
 
     def diary(mark: str, line: str) -> None:
-        heard.append((mark, line))
+        entries.append((mark, line))
 
     content = b"\n\xff\x1b[2Jok\r\n\nlast\n"
     with server_that_says(content) as port, Connection("127.0.0.1", port, 60, diary) as connection:
@@ -192,7 +192,7 @@ def test_lines_with_any_bytes_are_read():
         assert connection.line(10, "line") == "last"
         with pytest.raises(ConnectionLost):
             connection.line(10, "line")
-    assert heard == [(">", "LOGIN a *"), ("<", "�?[2Jok"), ("<", "last")]
+    assert entries == [(">", "LOGIN a *"), ("<", "�?[2Jok"), ("<", "last")]
 
 
 def test_a_server_that_stops_answering_counts_as_lost():

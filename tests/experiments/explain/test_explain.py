@@ -208,7 +208,7 @@ def test_the_verb_prints_figures_and_draws_pictures(tmp_path: Path, capsys: pyte
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         (("nonsense",), "SFEN 'nonsense'"),
         (("9/9/9/9/9/9/9/9/9 b - 1",), "no black and no white king"),
@@ -219,9 +219,9 @@ def test_the_verb_prints_figures_and_draws_pictures(tmp_path: Path, capsys: pyte
     ],
 )
 def test_invalid_arguments_are_reported_in_one_line(
-    arguments: tuple[str, ...], complaint: str, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _answers(*arguments) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: ")
-    assert complaint in line
+    assert message in line

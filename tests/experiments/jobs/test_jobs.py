@@ -85,17 +85,17 @@ def test_a_worker_that_stops_without_a_request_is_a_failure():
 
 def test_a_request_to_stop_ends_long_jobs_and_threads():
     before = threading.active_count()
-    wished = threading.Event()
-    timer = threading.Timer(0.3, wished.set)
+    requested = threading.Event()
+    timer = threading.Timer(0.3, requested.set)
     timer.start()
-    assert not list(run_jobs(ToyTask(100), numbered(range(9)), workers=4, stop=wished.is_set))
+    assert not list(run_jobs(ToyTask(100), numbered(range(9)), workers=4, stop=requested.is_set))
     timer.join()
     assert threading.active_count() == before
 
 
 def test_completed_jobs_are_returned_after_a_request_to_stop():
     """The first product is taken when all jobs are complete."""
-    done, found, wished = [], [], []
+    done, found, requested = [], [], []
 
     class Task(ToyTask):
         def open(self):
@@ -108,16 +108,16 @@ def test_completed_jobs_are_returned_after_a_request_to_stop():
         def stop(self):
             pass
 
-    for number, _ in run_jobs(Task(), numbered(range(6)), workers=3, stop=lambda: bool(wished)):
+    for number, _ in run_jobs(Task(), numbered(range(6)), workers=3, stop=lambda: bool(requested)):
         while len(done) < 6:
             time.sleep(0.01)
-        wished.append(True)
+        requested.append(True)
         found.append(number)
     assert sorted(found) == list(range(6))
 
 
 def test_running_jobs_that_complete_are_returned_after_a_request_to_stop():
-    stopped, wished = threading.Event(), threading.Event()
+    stopped, requested = threading.Event(), threading.Event()
 
     class Patient:
         def open(self):
@@ -131,8 +131,8 @@ def test_running_jobs_that_complete_are_returned_after_a_request_to_stop():
             stopped.set()
 
     found = []
-    for number, _ in run_jobs(Patient(), numbered(range(2)), workers=1, stop=wished.is_set):
-        wished.set()
+    for number, _ in run_jobs(Patient(), numbered(range(2)), workers=1, stop=requested.is_set):
+        requested.set()
         found.append(number)
     assert found == [0, 1]
 

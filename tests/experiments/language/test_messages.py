@@ -248,8 +248,8 @@ def test_errors_of_the_command_are_japanese(arguments, words, monkeypatch, capsy
     monkeypatch.setattr("sys.argv", ["liteshogi", *arguments, "--language", "ja"])
     with pytest.raises(SystemExit) as end:
         front_door.main()
-    complaint = capsys.readouterr().err
+    printed = capsys.readouterr().err
     assert end.value.code == 1
-    assert complaint.startswith("エラー: ")
-    assert words in complaint
-    assert "`" not in complaint
+    assert printed.startswith("エラー: ")
+    assert words in printed
+    assert "`" not in printed

@@ -12,7 +12,7 @@ from experiments.elo.sprt import Sprt
 from experiments.matches.counted_match import CountedMatch, play_counted_match
 from lite.run_folder import RECORD, RESULTS
 from tests.fuzz.exchange import files
-from tests.fuzz.reader import check_complaint
+from tests.fuzz.reader import check_message
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def exchange(match: CountedMatch, folder: Path, name: str, every: int) -> None:
         try:
             report = play_counted_match(replace(match, output=folder))
         except (ValueError, OSError) as error:
-            check_complaint(error, folder)
+            check_message(error, folder)
         else:
             assert report.games == 4
 

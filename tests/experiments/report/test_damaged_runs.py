@@ -10,7 +10,7 @@ import pytest
 from experiments.report.report import find_runs, read_sections
 from experiments.report.verify import verify
 from tests.fuzz.exchange import files
-from tests.fuzz.reader import check_complaint
+from tests.fuzz.reader import check_message
 
 KINDS = ("match", "loop", "judgement", "league", "tuning")
 
@@ -20,7 +20,7 @@ def reading_error(read: Callable[[Sequence[Path]], object], run: Path) -> str:
     try:
         read([run])
     except (ValueError, OSError) as error:
-        check_complaint(error, None)
+        check_message(error, None)
         return str(error)
     return run.name
 

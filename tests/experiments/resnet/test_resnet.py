@@ -250,7 +250,7 @@ def test_weights_of_positive_labels_by_hand() -> None:
     assert positive_weights(1000, counts, 100) == {"sennichite": 20, "move_limit": 100}
 
 
-def test_mirrored_labels(batch: Batch) -> None:
+def test_labels_of_mirrored_moves(batch: Batch) -> None:
     mirror = mirrored_labels()
     assert sorted(mirror) == list(range(2187))
     assert (mirror[mirror] == np.arange(2187)).all()

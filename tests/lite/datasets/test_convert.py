@@ -72,7 +72,7 @@ def test_files_equal_those_of_cshogi(cshogi_records, sample_bytes: list[bytes], 
     assert (tmp_path / "a.psv").read_bytes() == psv.tobytes()
 
 
-def test_notations(data_directory: Path, tmp_path: Path) -> None:
+def test_games_of_all_notations_are_converted(data_directory: Path, tmp_path: Path) -> None:
     summary = run(tmp_path / "a.hcpe3", *sorted(data_directory.glob("wcsc28.*")), duplicates="drop")
     assert summary.games_read == 3
     assert summary.left_out == {"duplicate games": 2}
@@ -148,7 +148,7 @@ def test_merging_takes_the_mean_of_existing_scores(tmp_path: Path, games: Path) 
     assert merged.scored.tolist() == [True, False, True]
 
 
-def test_filters(games: Path, tmp_path: Path) -> None:
+def test_filters_select_positions(games: Path, tmp_path: Path) -> None:
     original = read_all([games])
     options = {"skip_in_check": True, "max_score": 500, "from_ply": 20, "leave_out": ("sennichite",)}
     good = (
@@ -181,7 +181,7 @@ def test_unknown_choices_are_refused_before_reading(games: Path, tmp_path: Path)
     assert alone == listed
 
 
-def test_ratings(data_directory: Path, tmp_path: Path) -> None:
+def test_games_are_selected_by_the_ratings_of_players(data_directory: Path, tmp_path: Path) -> None:
     both = data_directory / "scored.csa", data_directory / "wcsc28.csa"
     assert run(tmp_path / "a.hcpe", *both, min_rating=3200).outputs[0].games == 1
     with pytest.raises(ValueError, match=r"b\.hcpe"):
@@ -298,7 +298,7 @@ def test_split_of_positions_warns(games: Path, tmp_path: Path, capsys: pytest.Ca
     assert not train & test
 
 
-def test_duplicates(games: Path, tmp_path: Path) -> None:
+def test_duplicates_are_kept_dropped_or_merged(games: Path, tmp_path: Path) -> None:
     run(tmp_path / "a.hcpe", games)
     one = np.fromfile(tmp_path / "a.hcpe", hcpe_dtype)[:1]
     one["result"] = 1  # black to move
@@ -426,7 +426,7 @@ def test_verbs_print_one_object(games: Path, data_directory: Path, tmp_path: Pat
         assert json.loads(out.getvalue())["refused"] == {}
 
 
-def test_stat(games: Path, tmp_path: Path) -> None:
+def test_stat_describes_data(games: Path, tmp_path: Path) -> None:
     report = describe((games,))
     batch = read_all([games])
     assert report.games == 60

@@ -22,7 +22,7 @@ def only(path: Path) -> Game:
     return game
 
 
-def test_encodings_and_files(data_directory: Path, tmp_path: Path) -> None:
+def test_files_of_all_encodings_and_folders_are_read(data_directory: Path, tmp_path: Path) -> None:
     text = (data_directory / "wcsc28.kif").read_bytes().decode("cp932")
     for encoding in ("utf-8", "utf-8-sig", "cp932"):
         (tmp_path / "a.kif").write_bytes(text.encode(encoding))

@@ -161,7 +161,7 @@ def test_a_game_without_a_result_is_refused_with_its_reason(tmp_path: Path, name
         ("%JISHOGI", 0),
     ],
 )
-def test_endings_of_csa(end: str, result: int) -> None:
+def test_endings_of_csa_give_results(end: str, result: int) -> None:
     game = csa(CSA_HEAD + end + "\n")
     assert game.result == result
     assert len(game.moves) == 2
@@ -278,7 +278,7 @@ KIF_HEAD = "手合割：平手\n手数----指手---------消費時間--\n   1 �
         ("   3 ２二角成(88)\n   4 同　銀(31)\n   5 投了\n\n変化：3手\n   3 ２六歩(27)\n", 2),
     ],
 )
-def test_endings_of_kif(end: str, result: int) -> None:
+def test_endings_of_kif_give_results(end: str, result: int) -> None:
     assert read_kif(KIF_HEAD + end, "a.kif").result == result
 
 

@@ -82,7 +82,7 @@ def test_a_hand_below_the_moves_is_not_a_header() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "complaint"),
+    ("name", "text", "message"),
     [
         ("a.kif", TSUME.replace("v玉", "v王v王"), "a board diagram with 10 squares on rank 1"),
         ("a.kif", TSUME.replace("|九\n", f"|九\n|{' ・' * 9}|十\n"), "a board diagram of 10 ranks"),
@@ -92,12 +92,10 @@ def test_a_hand_below_the_moves_is_not_a_header() -> None:
         ("a.csa", "P-51OU\nP+51HI41OU31OU\n+\n", "game 1: its first position: two kings"),
     ],
 )
-def test_an_error_names_the_file_of_an_unreadable_position(
-    tmp_path: Path, name: str, text: str, complaint: str
-) -> None:
+def test_an_error_names_the_file_of_an_unreadable_position(tmp_path: Path, name: str, text: str, message: str) -> None:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(GameError, match=complaint) as caught:
+    with pytest.raises(GameError, match=message) as caught:
         read_starts(path)
     assert str(caught.value).startswith(str(path))
 

@@ -129,8 +129,8 @@ def test_reports_of_a_depth_equal_those_of_a_search_to_that_depth(engine, budget
     for line in reported:
         engine.new_game()
         alone = engine.analyse(MIDDLE, depth=line.depth)
-        told_of = (line.nodes, line.score, line.seldepth, line.pv, line.win_rate)
-        assert told_of == (alone.nodes, alone.score, alone.seldepth, alone.pv, alone.win_rate)
+        figures = (line.nodes, line.score, line.seldepth, line.pv, line.win_rate)
+        assert figures == (alone.nodes, alone.score, alone.seldepth, alone.pv, alone.win_rate)
         replay(MIDDLE, line.pv)
 
 
@@ -376,7 +376,7 @@ def test_a_declaration_is_played(engine):
     assert engine.analyse(DECLARED, depth=2).best_move == "win"
 
 
-def test_the_try_rule(engine):
+def test_a_try_is_played(engine):
     engine.rules = Rules(declaration=TRY_RULE)
     assert engine.analyse("9/4K4/9/9/9/9/9/9/k8 b - 1", depth=2).best_move == "5b5a"
 

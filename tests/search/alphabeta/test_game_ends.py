@@ -234,6 +234,6 @@ def test_declarations_in_check_are_invalid(rank):
         ("9/9/4K4/9/9/9/9/9/k8 b - 1", None),
     ],
 )
-def test_the_try_rule(sfen, move):
+def test_tries_are_found(sfen, move):
     found = int(try_move(position_from_sfen(sfen)))
     assert (move_to_usi(found) if found else None) == move

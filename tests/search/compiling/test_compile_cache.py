@@ -39,7 +39,7 @@ def eightfold(number):
 MISSES = "sum(sum(function.stats.cache_misses.values()) for function in (tiny.double, tiny.eightfold))"
 SHOW = f"import tiny; print(tiny.eightfold(5), {MISSES})"
 # The interpreter may be in root's home, so its modules are loaded before the user changes.
-AS_NOBODY = (
+AS_UNKNOWN_USER = (
     "import os, tempfile, numba; numba.njit(lambda number: 2 * number)(1); import multiprocessing.util\n"
     f"os.setgroups([]); os.setgid({UNKNOWN_USER}); os.setuid({UNKNOWN_USER})\n"
 )
@@ -374,17 +374,17 @@ def test_without_a_home_the_user_has_a_directory(open_path):
     open_to_all.chmod(0o1777)
     nowhere = {"HOME": "", "XDG_CACHE_HOME": "", "LITESHOGI_CACHE": "", "TMPDIR": str(open_to_all)}
     for misses in (2, 0):
-        done = run(AS_NOBODY + SHOW, open_path, CHECKOUT, **nowhere)
+        done = run(AS_UNKNOWN_USER + SHOW, open_path, CHECKOUT, **nowhere)
         assert done.stdout.split() == ["40", str(misses)], done.stderr
     place = open_to_all / f"liteshogi-{UNKNOWN_USER}"
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
     shutil.rmtree(place)
     place.mkdir(mode=0o777)  # owned by root, so trusted, but not writable: nothing is stored
-    done = run(AS_NOBODY + SHOW, open_path, CHECKOUT, **nowhere)
+    done = run(AS_UNKNOWN_USER + SHOW, open_path, CHECKOUT, **nowhere)
     assert done.stdout.split() == ["40", "2"]
     assert "not stored" in done.stderr
     os.chown(place, 12345, -1)
-    done = run(AS_NOBODY + SHOW, open_path, CHECKOUT, **nowhere)
+    done = run(AS_UNKNOWN_USER + SHOW, open_path, CHECKOUT, **nowhere)
     assert done.stdout.split() == ["40", "2"]
     assert "belongs to another user" in done.stderr
     assert not list(place.iterdir())
@@ -400,9 +400,9 @@ def test_a_read_only_cache_is_used(open_path):
     for path in (cache, *cache.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
     before = sorted(cache.rglob("*"))
-    complete = run(AS_NOBODY + "import tiny; print(tiny.double(5))", open_path, CHECKOUT, LITESHOGI_CACHE=cache)
+    complete = run(AS_UNKNOWN_USER + "import tiny; print(tiny.double(5))", open_path, CHECKOUT, LITESHOGI_CACHE=cache)
     assert (complete.stdout, complete.stderr) == ("10\n", "")
-    missing = run(AS_NOBODY + SHOW, open_path, CHECKOUT, LITESHOGI_CACHE=cache)
+    missing = run(AS_UNKNOWN_USER + SHOW, open_path, CHECKOUT, LITESHOGI_CACHE=cache)
     assert missing.stdout.split() == ["40", "1"], missing.stderr
     assert len(missing.stderr.splitlines()) == 1
     assert "not stored" in missing.stderr
@@ -448,9 +448,9 @@ def start_verb(cache: Path, *words: str) -> subprocess.Popen[str]:
 
 
 def ends_well(process: subprocess.Popen[str], text: str = "") -> tuple[str, str]:
-    output, complaints = process.communicate(text, timeout=900)
-    assert process.returncode == 0, complaints
-    return output, complaints
+    output, messages = process.communicate(text, timeout=900)
+    assert process.returncode == 0, messages
+    return output, messages
 
 
 PLAY = "isready\nposition startpos\ngo depth 3\nquit\n"
@@ -480,11 +480,11 @@ def test_the_engine_works_with_a_damaged_cache(tmp_path):
     damages = (lambda content: b"", lambda content: content[: len(content) // 2], _noise, _flip)
     for number, file in enumerate(files):
         file.write_bytes(damages[number % 4](file.read_bytes()))
-    output, complaints = ends_well(start_verb(cache), PLAY)
+    output, messages = ends_well(start_verb(cache), PLAY)
     assert output.count("was damaged") == 1
     assert "readyok" in output
     assert "bestmove resign" not in output
-    assert complaints == ""
+    assert messages == ""
     for _ in range(2):
-        _, complaints = ends_well(start_verb(cache, "bench", "--depth", "3"))
-    assert complaints == ""
+        _, messages = ends_well(start_verb(cache, "bench", "--depth", "3"))
+    assert messages == ""

@@ -63,20 +63,20 @@ def test_a_search_ends_within_a_depth(pressed, threads, multipv):
 
 
 def test_a_handler_of_the_caller_stays_in_force(pressed):
-    heard: list[int] = []
+    received: list[int] = []
 
-    def until_heard() -> None:
-        while not heard:
+    def until_received() -> None:
+        while not received:
             time.sleep(0.01)
 
-    before = signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+    before = signal.signal(signal.SIGINT, lambda *_: received.append(1))
     try:
         pressed(0.05)
         with ended_by_interrupt(pytest.fail):
-            run_beside(until_heard, pytest.fail)
+            run_beside(until_received, pytest.fail)
     finally:
         signal.signal(signal.SIGINT, before)
-    assert heard == [1]
+    assert received == [1]
 
 
 def test_a_second_interrupt_is_raised_at_once():

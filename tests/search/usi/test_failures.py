@@ -124,10 +124,10 @@ def test_an_unprintable_line_of_a_book_does_not_stop_the_engine(session, tmp_pat
 def test_the_network_is_read_again_after_its_file_was_refused(session, tmp_path):
     path = tmp_path / "net.safetensors"
     save_network(material_network(), path)
-    content, mended = path.read_bytes(), f"info string EvalFile {path}: "
-    assert mended in session.send(f"setoption name EvalFile value {path}").words()
+    content, error_prefix = path.read_bytes(), f"info string EvalFile {path}: "
+    assert error_prefix in session.send(f"setoption name EvalFile value {path}").words()
     path.write_bytes(content[:1000])
     assert f"keeping {path}" in session.send(f"setoption name EvalFile value {path}").words()
     path.write_bytes(content)
-    assert mended in "\n".join(session.send("isready").until("readyok"))
-    assert mended not in "\n".join(session.send("isready").until("readyok"))
+    assert error_prefix in "\n".join(session.send("isready").until("readyok"))
+    assert error_prefix not in "\n".join(session.send("isready").until("readyok"))

@@ -75,7 +75,7 @@ def test_a_game_by_usi(session: InProcess) -> None:
     assert not [line for line in session.waiting() if line.startswith("info string")]
 
 
-def test_limits(session: InProcess) -> None:
+def test_puct_searches_obey_limits(session: InProcess) -> None:
     session.send("position startpos")
     for command, fewest, most in (
         ("go nodes 123", 123, 123),

@@ -61,7 +61,7 @@ def test_option_values_are_set():
         assert values.text("EvalFile") == "default"
 
 
-def test_limits():
+def test_limits_of_go_are_parsed():
     limits, messages = parse_go("ponder btime 1000 wtime -20 binc 3 winc 4 byoyomi 5")
     assert limits == Go(Clocks(btime=1000, wtime=0, byoyomi=5, binc=3, winc=4), ponder=True)
     assert parse_go("depth 0 nodes 0")[0] == Go(depth=1, nodes=1)
