@@ -71,6 +71,8 @@ class Session:
         self._profile = read_profile()
         self._options = OptionValues(self._adapter.options + shared + BOOK_OPTIONS[self._profile.version])
         self._engine: Engine | None = None
+        self._applied: tuple[int, int] | None = None
+        """Number of options set, and the side to move, when options and rules were last applied without an error."""
         self._said: set[str] = set()
         self._refused = ""
         self._readying: threading.Thread | None = None
@@ -178,6 +180,7 @@ class Session:
         keeper = started(threading.Thread(target=self._keep_alive, args=(done,)))
         try:
             self._adapter.try_again()
+            self._applied = None
             self._said.clear()
             self._ready_engine(reporting=False)
             error = next((refusal.error for refusal in self._adapter.refusals.values()), "")
@@ -227,11 +230,7 @@ class Session:
                 self._say_once(_message(error))
                 raise _UnavailableError(_message(error)) from error
         if not self._thinking.running():
-            for what, apply in (("the options", self._apply_options), ("the rules", self._apply_rules)):
-                try:
-                    apply(self._engine)
-                except Exception as error:  # the engine plays on with the previous settings
-                    self._say_once(f"{what}: {_message(error)}; keeping the previous ones")
+            self._apply(self._engine)
             for refusal in self._adapter.refusals.values():
                 if reporting and not refusal.reported:
                     refusal.reported = True
@@ -244,6 +243,19 @@ class Session:
         if self._refused:
             raise ValueError(f"no position: the last one was refused ({self._refused}); send a legal one")
         return engine
+
+    def _apply(self, engine: Engine) -> None:
+        """Apply options and rules if one may have changed: a search of 100 nodes takes no longer than applying them."""
+        state = (self._options.settings, int(engine.position["turn"]))
+        if state == self._applied:
+            return
+        self._applied = state
+        for what, apply in (("the options", self._apply_options), ("the rules", self._apply_rules)):
+            try:
+                apply(engine)
+            except Exception as error:  # the engine plays on with the previous settings
+                self._applied = None
+                self._say_once(f"{what}: {_message(error)}; keeping the previous ones")
 
     def _apply_options(self, engine: Engine) -> None:
         self._adapter.apply(engine, self._options, self.say)

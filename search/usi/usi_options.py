@@ -109,6 +109,8 @@ class OptionValues:
         self.declared = declared
         self._options = {option.name.lower(): option for option in declared}
         self._values: dict[str, int | bool | str] = {option.name: option.default for option in declared}
+        self.settings = 0
+        """Number of options set so far; an option that is set again to its value counts, too."""
 
     def copy(self) -> OptionValues:
         """Copy the current values, independent of later changes."""
@@ -122,6 +124,7 @@ class OptionValues:
         if option is None:
             raise ValueError(f"unknown option {name[:60]!r}")
         self._values[option.name] = option.read(text)
+        self.settings += 1
         return option.name
 
     def has(self, name: str) -> bool:

@@ -366,6 +366,26 @@ def test_commands_before_isready_are_answered():
     assert session.bestmove() != "resign"
 
 
+def test_options_are_applied_when_one_is_set_and_again_after_an_error(monkeypatch):
+    session, applied = InProcess(), []
+
+    def apply(engine, values, say):
+        applied.append(values.number("Threads"))
+        if len(applied) == 1:
+            raise ValueError("not this time")
+
+    monkeypatch.setattr(session.usi._adapter, "apply", apply)
+    move = ("position startpos", "go depth 1")
+    session.send("isready", *move).until("bestmove")
+    assert applied == [1, 1]
+    session.send(*move).until("bestmove")
+    assert applied == [1, 1]
+    session.send("setoption name Threads value 2", *move).until("bestmove")
+    assert applied == [1, 1, 2]
+    session.send("position startpos moves 7g7f", "go depth 1").until("bestmove")  # rules may depend on the mover
+    assert applied == [1, 1, 2, 2]
+
+
 def test_empty_lines_are_sent_while_compiling(monkeypatch):
     monkeypatch.setattr("search.usi.session.KEEP_ALIVE_SECONDS", 0.01)
     session = InProcess()
