@@ -35,7 +35,7 @@ libc.fclose(file)
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library has no such heaps")
 @pytest.mark.parametrize("how", ["shared", "each its own"])
 def test_threads_share_one_heap_if_set(tmp_path: Path, how: str) -> None:
-    heaps_file = tmp_path / "heaps_file.xml"
+    heaps_file = tmp_path / "heaps.xml"
     subprocess.run([sys.executable, "-c", _PROGRAM, how, str(heaps_file)], check=True)
     heaps = heaps_file.read_text().count("<heap nr=")
     assert heaps == 1 if how == "shared" else heaps > 1
