@@ -353,9 +353,15 @@ class _Run:
 
     def _play(self, tournament: Tournament) -> None:
         """Play all games, match after match, each on all cores."""
-        total, number = len(tournament.left()), 0
+        total, number, begun = len(tournament.left()), 0, time.monotonic()
+
+        def begin(label: str) -> None:
+            left = (time.monotonic() - begun) / number * (total - number) if number else 0.0
+            words = f", {clock(left)} left" if number else ""
+            print(f"match {number + 1} of {total}: {label}: begins{words}", file=sys.stderr, flush=True)
+
         with ends_as_interrupts():
-            for found in tournament.play_all():
+            for found in tournament.play_all(begin):
                 number += 1
                 self._keep_tables()
                 if isinstance(found, Failed):
