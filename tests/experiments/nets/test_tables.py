@@ -43,9 +43,20 @@ def test_times_stand_beside_halfkp_s_with_their_spread(plan: Plan) -> None:
     results.add(net)
     results.add(replace(net, seed=1, timed=replace(net.timed, reference_ns=128.0, evaluation_spread=0.34)))
     found = cells_of(nets_as_markdown(rows_of(plan, results), ALL))
-    assert [cells["of HalfKP's"] for cells in found] == ["", "0.25"]
-    assert [cells["spread"] for cells in found] == ["1 %", "34 %"]
+    assert [cells["ns / HalfKP's"] for cells in found] == ["", "0.25"]
+    assert [cells["spread of ns"] for cells in found] == ["1 %", "34 %"]
     assert found[0]["accuracy"] == "60.00 +- 1.50 %"
+
+
+def test_a_time_whose_runs_never_agreed_has_its_spread(plan: Plan) -> None:
+    results, net = Results(), net_of(plan.made({"width": 32}))
+    assert net.timed is not None
+    results.add(net)
+    results.add(replace(net, seed=1, timed=replace(net.timed, evaluation_spread=0.34)))
+    found = cells_of(nets_as_markdown(rows_of(plan, results), ALL))
+    steady = found[0]["ns per evaluation"]
+    assert steady.isdigit()
+    assert found[1]["ns per evaluation"] == f"{steady} (spread 34 %)"
 
 
 def test_games_are_shown_as_far_as_they_decide(plan: Plan) -> None:
@@ -54,7 +65,7 @@ def test_games_are_shown_as_far_as_they_decide(plan: Plan) -> None:
     results.add(games_of(net, "nodes", None, 0.0, None))
     results.add(games_of(net, "time", 10.0, 50.0, 90.0))
     (cells,) = cells_of(nets_as_markdown(rows_of(plan, results), ALL))
-    assert cells["Elo at equal nodes"] == "too few games for an Elo"
+    assert cells["Elo at equal nodes"] == "too few games"
     assert cells["Elo at equal time"] == "+50 +- 40"
 
 
