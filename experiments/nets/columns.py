@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from experiments.drawing.markdown import markdown_table
@@ -86,6 +86,19 @@ def failures(results: Results) -> list[Failed]:
         for one in results.all(Failed)
         if results.find(NetResult, *one.key) is None and results.find(Games, *one.key) is None
     ]
+
+
+def warnings_as_markdown(rows: Sequence[Row]) -> str:
+    """Return a table with a line per warning of trainings, and the networks that it is about; empty without any."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        for warning in row.net.trained.warnings if row.net.trained else ():
+            found.setdefault(warning, []).append(row.title)
+    columns: list[tuple[str, Callable[[tuple[str, list[str]]], str]]] = [
+        ("warning", lambda one: one[0]),
+        ("networks", lambda one: ", ".join(one[1])),
+    ]
+    return markdown_table(list(found.items()), columns) if found else ""
 
 
 def by_cost(rows: list[Row]) -> list[Row]:

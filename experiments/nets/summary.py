@@ -9,7 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from experiments.nets.budgets import best_within, budgets_as_markdown
-from experiments.nets.columns import ALL, Row, by_cost, failures, nets_as_markdown, rows_of, table_columns
+from experiments.nets.columns import (
+    ALL,
+    Row,
+    by_cost,
+    failures,
+    nets_as_markdown,
+    rows_of,
+    table_columns,
+    warnings_as_markdown,
+)
 from experiments.nets.effects import effects_as_markdown, pairs_of
 from experiments.nets.plan import Plan
 from experiments.nets.results import Results
@@ -64,6 +73,7 @@ def summary(plan: Plan, results: Results) -> str:
         sections.append(("Best network per evaluation time", ABOUT_BUDGETS, budgets_as_markdown(rows)))
     if plan.space and (pairs := pairs_of([row.net for row in rows])):
         sections.append(("Effect of one option", ABOUT_EFFECTS, effects_as_markdown(pairs)))
+    sections.append(("Warnings", "", warnings_as_markdown(rows)))
     failed = "".join(f"- {one.label}, seed {one.seed}: {one.why}\n" for one in failures(results))
     sections.append(("Failed", "", failed))
     return "\n".join(

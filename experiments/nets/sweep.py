@@ -276,6 +276,9 @@ class _Run:
             self._keep_tables()
             source.see(point, found if isinstance(found, NetResult) else None)
             print(f"{point.label}, seed {point.seed}: {_in_brief(found)}", file=sys.stderr, flush=True)
+            if isinstance(found, NetResult) and found.trained:
+                for warning in found.trained.warnings:
+                    print(f"warning: {point.label}, seed {point.seed}: {warning}", file=sys.stderr, flush=True)
 
         def jobs(points: Iterable[Point]) -> Iterator[tuple[int, Point]]:
             for point in points:

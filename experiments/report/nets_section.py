@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.elo.strength import student
 from experiments.nets.budgets import best_within, budgets_as_markdown
-from experiments.nets.columns import ALL, by_cost, nets_as_markdown, rows_of
+from experiments.nets.columns import ALL, by_cost, nets_as_markdown, rows_of, warnings_as_markdown
 from experiments.nets.columns import Row as Net
 from experiments.nets.effects import Pair, effects_as_markdown, pairs_of
 from experiments.nets.plan import Plan, plan_of
@@ -65,6 +65,8 @@ def nets_section(runs: Sequence[Run]) -> Section:
         if list(best_within(rows)):
             tables.append(Table.of_markdown(budgets_as_markdown(rows), f"{run.name}: best network per evaluation time"))
         tables.append(Table.of_markdown(nets_as_markdown(by_cost(rows), ALL), f"{run.name}: all networks"))
+        if text := warnings_as_markdown(rows):
+            tables.append(Table.of_markdown(text, f"{run.name}: warnings"))
         if plan.space and (pairs := pairs_of([row.net for row in rows])):
             charts.append(_effects(run.name, pairs, _kinds(rows)))
             tables.append(Table.of_markdown(effects_as_markdown(pairs), f"{run.name}: effect of one option"))

@@ -59,6 +59,17 @@ def test_a_time_whose_runs_never_agreed_has_its_spread(plan: Plan) -> None:
     assert found[1]["ns per evaluation"] == f"{steady} (spread 34 %)"
 
 
+def test_warnings_of_trainings_stand_in_the_summary(plan: Plan) -> None:
+    results = Results()
+    for width in (32, 64):
+        net = net_of(plan.made({"width": width}))
+        assert net.trained is not None
+        results.add(replace(net, trained=replace(net.trained, warnings=("held-out positions are in the data",))))
+    page = summary(plan, results)
+    assert "## Warnings" in page
+    assert "| held-out positions are in the data | dense width 32, dense width 64 |" in page
+
+
 def test_games_are_shown_as_far_as_they_decide(plan: Plan) -> None:
     results, net = Results(), net_of(plan.made({"width": 32}))
     results.add(net)
