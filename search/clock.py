@@ -9,6 +9,7 @@ that is about to run out).
 from __future__ import annotations
 
 import math
+import statistics
 import threading
 import time
 from collections import deque
@@ -34,8 +35,8 @@ LONG_GAME = 120
 OWN_DELAY = 10
 """Milliseconds that the engine itself needs at most between the end of the budget and the written move, whatever
 NetworkDelay says. The engine reserves this much until it has measured less, see `Punctuality`."""
-REMEMBERED = 16
-"""Number of last moves that `Punctuality` measures."""
+REMEMBERED, FEWEST_MEASURED = 16, 4
+"""Most and fewest last moves by which `Punctuality` judges."""
 BEGIN_SHARE = 0.9
 """An iteration takes about as long as all earlier ones together, so none is begun past this share of the optimum. Most
 moves deserve less than the optimum (`alphabeta/settling.py`), so that searches take about the optimum on average. With
@@ -159,7 +160,11 @@ def _reserve(margins: Margins, available: int) -> int:
 
 
 class Punctuality:
-    """Measures how late the engine writes its moves, so that a punctual one leaves hardly any time unused."""
+    """Measures how late the engine writes its moves, so that a punctual one leaves hardly any time unused.
+
+    The median counts, because a busy machine delays one move in ten by some milliseconds: a reserve for that one takes
+    as much from all others. `NetworkDelay2` is the reserve for delays that must not lose the game.
+    """
 
     def __init__(self) -> None:
         self._late: deque[float] = deque(maxlen=REMEMBERED)
@@ -170,11 +175,10 @@ class Punctuality:
 
     @property
     def own_delay(self) -> int:
-        """Milliseconds to reserve: twice the worst delay measured, plus one; `OWN_DELAY` until enough moves are
-        measured."""
-        if len(self._late) < REMEMBERED:
+        """Milliseconds to reserve: the median delay, plus one; `OWN_DELAY` until enough moves are measured."""
+        if len(self._late) < FEWEST_MEASURED:
             return OWN_DELAY
-        return min(OWN_DELAY, 1 + math.ceil(2 * max(self._late)))
+        return min(OWN_DELAY, 1 + math.ceil(statistics.median(self._late)))
 
 
 class SearchClock:

@@ -113,13 +113,14 @@ def _ending(builder: GameBuilder, result: GameResult) -> tuple[str, int]:
 
 
 def write_games(database: Path, directory: Path, names: Mapping[str, str]) -> list[str]:
-    """Write every finished game to `directory` as 0001.kifu (UTF-8) and so on; returns remarks on wins.
+    """Write every finished game to `directory` as 0001.kifu (UTF-8) and so on; returns remarks on wins and times.
 
     ShogiArena has one word for most wins. Their reasons follow from the games.
     """
     directory.mkdir(parents=True, exist_ok=True)
     declared: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
+    times: dict[str, list[np.ndarray]] = {}
     for number, game in enumerate(read_games(database, names), 1):
         if isinstance(game, GameError):
             print(shown(f"warning: not written, as KIF cannot express it: {game}"), file=sys.stderr)
@@ -129,9 +130,20 @@ def write_games(database: Path, directory: Path, names: Mapping[str, str]) -> li
             reasons[reason] += 1
         if game.ending == CLAIMED:
             declared[game.names[game.result & WINNER_MASK == WHITE_WINS]] += 1
+        white_begins = game.start_sfen.split()[1] == "w"
+        for begin in range(2):
+            times.setdefault(game.names[begin ^ white_begins], []).append(game.times[begin:-1:2])
     counts = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
     remarks = [f"reasons of wins: {counts}"] if counts else []
+    if spent := ", ".join(filter(None, (_spent(name, np.concatenate(parts)) for name, parts in times.items()))):
+        remarks.append(f"time per move, median (90th percentile): {spent}")
     return remarks + [
         f"{name} declared {amount(count, 'win')} that the rule of 27 points does not allow, counted as won"
         for name, count in declared.items()
     ]
+
+
+def _spent(name: str, milliseconds: np.ndarray) -> str:
+    """Return a player's times per move for a reader; empty if none is known (-1)."""
+    known = milliseconds[milliseconds >= 0]
+    return f"{name} {np.median(known):.0f} ({np.percentile(known, 90):.0f}) ms" if len(known) else ""

@@ -1,9 +1,9 @@
 """The alpha-beta engine: options, reports, and the decision to stop.
 
 The search is compiled code that releases the GIL, so that a timer or another thread can set its stop flag; where it
-can, it reads the clock itself. It returns to Python after each depth while a clock runs, else after each depth that
-took a while. Further threads search the same position at other depths with a shared table (lazy SMP). The first thread
-reports the depths and ends the search; all threads vote for the move.
+can, it reads the clock itself. It returns to Python after each depth that took a while. Further threads search the
+same position at other depths with a shared table (lazy SMP). The first thread reports the depths and ends the search;
+all threads vote for the move.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ QUIET_SECONDS = 0.01
 """Age in seconds from which a search reports progress from a thread, and duration of a depth from which the next one
 runs beside a thread that handles Ctrl-C. Shorter depths end soon anyway."""
 REPORTED_NODES = 2000
-"""Depths of fewer nodes are reported together, after a millisecond or two."""
+"""Depths of fewer nodes are searched without returning to Python: they take a millisecond or two."""
+REPORT_MILLISECONDS = 100
+"""Least time between reports while a clock runs; depths finished meanwhile are reported together. A report
+wakes its reader, which takes a core from the search where all cores are busy; YaneuraOu's PvInterval is 300 ms."""
 
 
 class AlphaBetaEngine(Engine):
@@ -192,18 +195,22 @@ class AlphaBetaEngine(Engine):
     def _find_one_line(self, begun: float, last: int, on_info: OnInfo | None, reporter: _ProgressReporter) -> Analysis:
         thread = self._threads[0]
         record = thread.record
+        record["pause"] = REPORTED_NODES
         before, reported = 0, Analysis(None, 0)
         while True:
-            record["pause"] = REPORTED_NODES if self.clock.read()[0] is None else 1
             self._run_first_thread(last)
             depth = int(record["depth"])
-            if depth == before:
-                break
+            ended = (
+                depth == before
+                or record["stop"]
+                or depth >= last
+                or self._enough(record, depth, int(record["score"]), 1)
+            )
             if on_info is not None:
-                for found in self._depths_since(reported, begun):
+                for found in self._depths_to_report(reported, begun, ended):
                     on_info(found)
                     reported = found
-            if record["stop"] or depth >= last or self._enough(record, depth, int(record["score"]), 1):
+            if ended:
                 break
             before = depth
             self._grow()
@@ -236,17 +243,20 @@ class AlphaBetaEngine(Engine):
             return self._report(begun, depth, seldepth, score, line[:length])
         return self._finished(begun, record)
 
-    def _depths_since(self, reported: Analysis, begun: float) -> Iterator[Analysis]:
-        """Yield the results of the depths after the last reported one.
+    def _depths_to_report(self, reported: Analysis, begun: float, ended: bool) -> Iterator[Analysis]:
+        """Yield the results of the depths after the last reported one; none while a clock runs and no report is due.
 
         The search has returned after the last of them; the time of each is estimated from its nodes.
         """
-        record = self._threads[0].record
+        is_due = ended or _since(begun) >= reported.milliseconds + REPORT_MILLISECONDS
+        if not is_due and self.clock.read()[0] is not None:
+            return
+        record, first = self._threads[0].record, reported.depth + 1
         others = self._nodes() - int(record["nodes"])
         pace = (_since(begun) - reported.milliseconds) / max(1, self._nodes() - reported.nodes)
         hashfull = self.table.hashfull()
-        found = record["found"][reported.depth + 1 : record["depth"] + 1].tolist()
-        for depth, (nodes, score, seldepth, length, line) in enumerate(found, reported.depth + 1):
+        found = record["found"][first : record["depth"] + 1].tolist()
+        for depth, (nodes, score, seldepth, length, line) in enumerate(found, first):
             yield self._analysis(
                 line[:length].tolist(),
                 score,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 
 import cshogi
@@ -19,6 +20,7 @@ from lite.notation.kif_writer import kif_text
 from lite.records.formats import WINNER_MASK
 
 PERPETUAL = "4k4/9/9/9/9/9/9/5R3/8K b - 1"
+TIMES = "time per move, median (90th percentile): a 100 (100) ms"
 DECLARABLE = "9/9/9/9/9/9/+p+p+p+p+p+p+p+p+p/+p4k3/8K b 2r2b4g4s4n4l8p 1"
 
 
@@ -38,7 +40,10 @@ def test_a_match_leaves_its_games_as_kif(played):
         parsed = cshogi.KIF.Parser.parse_str(file.read_text(encoding="utf-8"))
         assert len(parsed.moves) > 4
         assert "評価値" in file.read_text(encoding="utf-8")
-    assert write_games(played / ARENA / "games" / "game.db", played / "again", {}) == []
+    (remark,) = write_games(played / ARENA / "games" / "game.db", played / "again", {})
+    assert re.fullmatch(
+        r"time per move, median \(90th percentile\): (first|second) \d+ \(\d+\) ms, \w+ \d+ \(\d+\) ms", remark
+    )
     assert len(list((played / "again").iterdir())) == 2
 
 
@@ -85,12 +90,15 @@ def test_a_win_that_is_none_by_the_rules_is_told(tmp_path):
     database = _database(tmp_path / "game.db", "WHITE_WIN", ["4h5h"])
     told = "LiteShogi declared 1 win that the rule of 27 points does not allow, counted as won"
     reasons = "reasons of wins: declaration against the rule 1"
-    assert write_games(database, tmp_path / "kif", {"b": "LiteShogi"}) == [reasons, told]
+    assert write_games(database, tmp_path / "kif", {"b": "LiteShogi"}) == [reasons, TIMES, told]
 
 
 def test_wins_have_their_reasons(tmp_path):
     database = _database(tmp_path / "game.db", "BLACK_WIN", ["4h5h", "5a4a", "5h4h"])
-    assert write_games(database, tmp_path / "kif", {}) == ["reasons of wins: resignation or crash 1"]
+    assert write_games(database, tmp_path / "kif", {}) == [
+        "reasons of wins: resignation or crash 1",
+        f"{TIMES}, b 100 (100) ms",
+    ]
     assert set(REASONS) == {"投了", "入玉勝ち", "入玉宣言", "反則勝ち", "反則負け", "切れ負け"}
     assert all(translated(f"{reason} 2") != f"{reason} 2" for reason in REASONS.values())
 

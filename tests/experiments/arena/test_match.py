@@ -88,10 +88,12 @@ def test_a_crash_is_counted_and_told_and_players_have_names(played):
     assert (report.first, report.second) == ("Scripted (play EvalFile=mine.bin)", "Scripted (crash once)")
     assert (report.wins, report.draws, report.losses, report.failed) == (1, 3, 0, 0)
     log = Path("run", ARENA, LOG)
-    assert report.remarks == (
+    *remarks, times = report.remarks
+    assert remarks == [
         f"Scripted (crash once) broke off 1 times, counted as lost, see {log}",
         "reasons of wins: resignation or crash 1",
-    )
+    ]
+    assert times.startswith("time per move, median (90th percentile): Scripted (")
     assert sorted(pair_results(recorded_games(Path("run")))) == [(1.0, 2), (1.5, 2)]
     names = set()
     for path in sorted(Path("run/kif").iterdir()):
@@ -101,13 +103,13 @@ def test_a_crash_is_counted_and_told_and_players_have_names(played):
 
 def test_the_command_says_who_played_and_what_went_wrong(played):
     _, report = played
-    *lines, mishap, reasons = as_text(report).splitlines()
+    *lines, mishap, reasons, times = as_text(report).splitlines()
     assert lines == [
         "Scripted (play EvalFile=mine.bin): 2.5 of 4 points (62.5 %) against Scripted (crash once)",
         "1 wins, 3 draws, 0 losses; too few games for an Elo",
         "ends of games: " + ", ".join(f"{ending} {count}" for ending, count in report.endings.items()),
     ]
-    assert (mishap, reasons) == report.remarks
+    assert (mishap, reasons, times) == report.remarks
 
 
 def test_what_shogiarena_says_is_kept_in_a_log_and_from_the_terminal(played, capfd):
