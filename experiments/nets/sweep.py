@@ -186,6 +186,9 @@ class _Run:
         if source.work:
             self._make_sets(source)
             self._require_measures()
+            for point in source.left:
+                if point.net and not network_file(point.net).exists():
+                    raise FileNotFoundError(f"{self.sweep.plan}: peer {point.name!r}: {point.net}: no such network")
         self._do_points(source)
         self._time_steps()
         if play is not None:
