@@ -29,6 +29,8 @@ from search.system.paths import PathLike, as_paths
 
 TOLERANCE = 1e-9
 """Largest accepted difference between the folded form and the module, both in float64."""
+CONSTANT = 1e-6
+"""Outputs that differ by less, in logits, are those of a network that does not look at the position."""
 CHECKED = 10_000
 """Number of positions on which both are compared."""
 
@@ -104,6 +106,12 @@ def fold_file(
     sample = read_sample(data, max(positions, CHECKED))
     folded, error = fold_checked(model, sample)
     priced = sample.part(0, positions)
+    values = folded.outputs(priced)[:, 0]
+    if len(values) > 1 and np.ptp(values) < CONSTANT:
+        raise ValueError(
+            f"{checkpoint}: the network gives every position the same value ({values[0]:.3g} logits), so it has learnt "
+            "nothing; train more steps, in smaller batches or at a lower learning rate"
+        )
     scale = training.cp_per_logit or CP_PER_LOGIT if cp_per_logit is None else cp_per_logit
     provenance = {"network": model.config, "training": training.provenance, "program": {"liteshogi": release()}}
     if folded.feature_set.name in YANEURAOU_NAMES:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import NoneType
@@ -26,7 +28,10 @@ def typed(kind: type[Given], entry: Any, place: str) -> Given:
         raise ValueError(f"{place}: {quoted(entry, 40)!r} is not a table of {', '.join(_hints(cast(type, kind)))}")
     hints = _hints(cast(type, kind))
     if unknown := entry.keys() - hints.keys():
-        raise ValueError(f"{place}: unknown {quoted(', '.join(sorted(unknown)), 200)}; known are {', '.join(hints)}")
+        meant = dict.fromkeys(filter(None, (nearest(name, hints) for name in sorted(unknown))))
+        question = f"; is {', '.join(meant)} meant?" if meant else ";"
+        named = quoted(", ".join(sorted(unknown)), 200)
+        raise ValueError(f"{place}: unknown {named}{question} known are {', '.join(hints)}")
     if missing := [name for name in _required(cast(type, kind)) if name not in entry]:
         raise ValueError(f"{place}: {', '.join(missing)} must be given")
     values = {name: _converted(hints[name], value, f"{place}: {name}") for name, value in entry.items()}
@@ -58,7 +63,7 @@ def _converted(kind: Any, value: Any, place: str) -> Any:
         return typed(kind, value, place)
     if origin is tuple and isinstance(value, list):
         if parts[-1] is not Ellipsis and len(value) != len(parts):
-            raise ValueError(f"{place} = {str(value)[:40]!r} is not {_named(kind)}")
+            raise ValueError(_fault(kind, value, place))
         kinds = [parts[0]] * len(value) if parts[-1] is Ellipsis else parts
         return tuple(_converted(one, part, place) for one, part in zip(kinds, value, strict=True))
     if origin in (dict, Mapping) and isinstance(value, dict):
@@ -73,7 +78,7 @@ def _converted(kind: Any, value: Any, place: str) -> Any:
         return value
     if parts and origin not in (tuple, dict, Mapping, Literal):
         return _one_of(parts, value, place, kind)
-    raise ValueError(f"{place} = {str(value)[:40]!r} is not {_named(kind)}")
+    raise ValueError(_fault(kind, value, place))
 
 
 def _one_of(parts: tuple[Any, ...], value: Any, place: str, kind: Any) -> Any:
@@ -86,9 +91,10 @@ def _one_of(parts: tuple[Any, ...], value: Any, place: str, kind: Any) -> Any:
         try:
             return _converted(part, value, place)
         except ValueError:
-            if is_dataclass(part) and isinstance(value, dict):
-                raise  # which field is wrong says more
-    raise ValueError(f"{place} = {str(value)[:40]!r} is not {_named(kind)}")
+            is_table = is_dataclass(part) or get_origin(part) in (dict, Mapping)
+            if (isinstance(value, dict) and is_table) or (isinstance(value, list) and get_origin(part) is tuple):
+                raise  # which of its values is wrong says more
+    raise ValueError(_fault(kind, value, place))
 
 
 def _is_finite(value: float) -> bool:
@@ -98,5 +104,53 @@ def _is_finite(value: float) -> bool:
         return False
 
 
-def _named(kind: Any) -> str:
-    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind).replace("typing.", "")
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that a misspelt one is closest to; empty if none is close."""
+    near = get_close_matches(name[:40], list(known), 1)  # the time grows with the square of a length
+    return near[0] if near else ""
+
+
+def _fault(kind: Any, value: Any, place: str) -> str:
+    """Return the error message for a value that is not of the type `kind`."""
+    shown = repr(value[:40]) if isinstance(value, str) else str(value)[:40]
+    return f"{place} = {shown} is not {_in_words(kind)}{_as_list(kind, value)}"
+
+
+def _as_list(kind: Any, value: Any) -> str:
+    """Return advice to write a single value as a list, where that is what `kind` asks for; else nothing."""
+    if get_origin(kind) is not tuple or get_args(kind)[-1] is not Ellipsis or not isinstance(value, str | int | float):
+        return ""
+    try:
+        _converted(get_args(kind)[0], value, "")
+    except ValueError:
+        return ""
+    return f"; write [{json.dumps(value, ensure_ascii=False)[:40]}]"
+
+
+_WORDS: Mapping[Any, str] = {
+    int: "a whole number",
+    float: "a finite number",
+    str: "a text",
+    Path: "a path",
+    bool: "true or false",
+    NoneType: "null",
+    None: "null",
+}
+
+
+def _in_words(kind: Any) -> str:
+    """Return a type as error messages name it."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind in _WORDS:
+        return _WORDS[kind]
+    if origin is Literal:
+        return f"one of {', '.join(map(str, parts))}"
+    if origin is tuple and parts[-1] is not Ellipsis:
+        return f"a list of {len(parts)} values"
+    if origin is tuple:
+        return "a list" if parts[0] is Any else f"a list, each value {_in_words(parts[0])}"
+    if origin in (dict, Mapping) or is_dataclass(kind):
+        return "a table"
+    if float in parts:  # which a whole number is, too
+        parts = tuple(part for part in parts if part is not int)
+    return " or ".join(map(_in_words, parts)) if parts else str(kind)

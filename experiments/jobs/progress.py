@@ -23,6 +23,8 @@ class Progress:
         self._total, self._measure = total, measure
         self._begun = self._shown = time.monotonic()
         self._before, self._line = measure()
+        self._reached = (self._before, self._begun)
+        """Amount done, and when it was first seen."""
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
     def __enter__(self) -> Progress:
@@ -35,15 +37,29 @@ class Progress:
             return
         self._shown = now
         done, line = self._measure()
+        if done != self._reached[0]:
+            self._reached = (done, now)
         if line == self._line and not self._terminal:
             return  # nothing has happened
         self._line = line
         if self._total is not None and done > self._before:
-            left = (now - self._begun) / (done - self._before) * max(self._total - done, 0)
-            line += f", {clock(left)} left"
+            line += f", {clock(self._left(self._total - done, now))} left"
         line = shown(line)
         print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n", file=sys.stderr)
         sys.stderr.flush()
+
+    def _left(self, amount: int, now: float) -> float:
+        """Return the seconds that an amount will take, at the mean speed of what is done.
+
+        The time since the last result counts for the next one. If it exceeds the mean, so does the next one's time.
+        """
+        done, reached = self._reached
+        if amount <= 0:
+            return 0.0
+        mean, spent = (reached - self._begun) / (done - self._before), now - reached
+        if spent < mean:
+            return mean * amount - spent
+        return (now - self._begun) / (done - self._before + 1) * (amount - 1)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from experiments.drawing.markdown import markdown_table
-from experiments.nets.columns import D1, Row, elo_in_words
+from experiments.nets.columns import D1, Row, elo_in_words, nanoseconds
 from experiments.nets.games import of_most_positions
 from experiments.nets.results import Standing
 from experiments.nets.steps import PLANES
@@ -119,6 +119,6 @@ COLUMNS = [
     ("lowest d1-RMSE", lambda best: best.by_d1.title if best.by_d1 else ""),
     ("d1-RMSE", lambda best: D1[1](best.by_d1) if best.by_d1 else ""),
     ("tied with", _tied),
-    ("ns", lambda best: f"{_cost(best.by_d1):.0f}" if best.by_d1 else ""),
+    ("ns", lambda best: nanoseconds(best.by_d1) if best.by_d1 else ""),
     ("machine", lambda best: best.machine),
 ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from experiments.drawing.markdown import markdown_table
 from experiments.elo.strength import in_words
 from experiments.nets.plan import Plan, Point
 from experiments.nets.results import EVEN, Failed, Games, NetResult, Results, Standing, StepTimes
+from experiments.nets.timing import ALIKE
 
 Column = tuple[str, Callable[["Row"], str]]
 
@@ -87,6 +88,19 @@ def failures(results: Results) -> list[Failed]:
     ]
 
 
+def warnings_as_markdown(rows: Sequence[Row]) -> str:
+    """Return a table with a line per warning of trainings, and the networks that it is about; empty without any."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        for warning in row.net.trained.warnings if row.net.trained else ():
+            found.setdefault(warning, []).append(row.title)
+    columns: list[tuple[str, Callable[[tuple[str, list[str]]], str]]] = [
+        ("warning", lambda one: one[0]),
+        ("networks", lambda one: ", ".join(one[1])),
+    ]
+    return markdown_table(list(found.items()), columns) if found else ""
+
+
 def by_cost(rows: list[Row]) -> list[Row]:
     """Return rows with the cheapest evaluation first."""
 
@@ -108,7 +122,7 @@ def elo_in_words(standing: Standing | None) -> str:
         return ""
     if standing is EVEN:
         return "0, the opponent"
-    return in_words(standing.elo, standing.elo_low, standing.elo_high).removeprefix("Elo ")
+    return in_words(standing.elo, standing.elo_low, standing.elo_high).removeprefix("Elo ").removesuffix(" for an Elo")
 
 
 def with_error(value: float | None, error: float | None) -> str:
@@ -126,6 +140,19 @@ def accuracy(row: Row) -> str:
     tested = row.net.tested
     error = f" +- {100 * tested.report.accuracy_error:.2f}" if tested.report.accuracy_error is not None else ""
     return "" if tested.report.accuracy is None else f"{100 * tested.report.accuracy:.2f}{error} %"
+
+
+def nanoseconds(row: Row) -> str:
+    """Return the nanoseconds of an evaluation, with the spread of its runs if they do not agree."""
+    timed = row.net.timed
+    if timed is None:
+        return ""
+    spread = timed.evaluation_spread
+    return f"{timed.evaluation_ns:.0f}" + (f" (spread {100 * spread:.0f} %)" if spread and spread > ALIKE else "")
+
+
+def _millions(count: int) -> str:
+    return f"{count / 1e6:.1f}" if count >= 1e5 else f"{count / 1e6:.2g}"
 
 
 def _timed(show: Callable[[Row], str]) -> Callable[[Row], str]:
@@ -163,10 +190,10 @@ LOG_LOSS: Column = ("log loss", lambda row: _number(row.net.tested.report.log_lo
 ELO_NODES: Column = ("Elo at equal nodes", lambda row: elo_in_words(row.games.get("nodes")))
 ELO_TIME: Column = ("Elo at equal time", lambda row: elo_in_words(row.games.get("time")))
 ELO_CLOCK: Column = ("Elo by the clock", lambda row: elo_in_words(row.games.get("clock")))
-SAMPLES: Column = ("million samples", lambda row: _trained(row, ".1f", "samples", 1e6))
+SAMPLES: Column = ("million samples", lambda row: _millions(row.net.trained.samples) if row.net.trained else "")
 SECONDS: Column = ("CPU seconds", lambda row: _trained(row, ".0f", "cpu_seconds"))
 BYTES: Column = ("KB", lambda row: f"{row.net.size.bytes / 1000:,.0f}" if row.net.size else "")
-NANOSECONDS: Column = ("ns per evaluation", _timed(lambda row: f"{row.net.timed.evaluation_ns:.0f}"))  # type: ignore[union-attr]
+NANOSECONDS: Column = ("ns per evaluation", nanoseconds)
 ALL: list[Column] = [
     NAME,
     D1,
@@ -176,8 +203,8 @@ ALL: list[Column] = [
     ACCURACY,
     ELO_NODES,
     ELO_CLOCK,
-    ("spread", _timed(lambda row: _spread(row, "evaluation_spread"))),
-    ("of HalfKP's", _reference),
+    ("spread of ns", _timed(lambda row: _spread(row, "evaluation_spread"))),
+    ("ns / HalfKP's", _reference),
     ("nodes/s", _timed(lambda row: f"{row.net.timed.nps:,}")),  # type: ignore[union-attr]
     ("spread of nodes/s", _timed(lambda row: _spread(row, "nps_spread"))),
     ("load", _timed(lambda row: _number(row.net.timed.load, ".1f"))),  # type: ignore[union-attr]

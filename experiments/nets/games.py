@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -149,9 +149,12 @@ class Tournament:
             if self.results.games(net, by) is None and not (by == "time" and _is_residual(net))
         ]
 
-    def play_all(self) -> Iterator[Games | Failed]:
-        """Play the remaining games; keep and yield each result. Raises OSError, KeyboardInterrupt."""
+    def play_all(self, begin: Callable[[str], None] = lambda label: None) -> Iterator[Games | Failed]:
+        """Play the remaining games; keep and yield each result. Raises OSError, KeyboardInterrupt.
+
+        begin: takes the label of each match before it is played."""
         for net, by in self.left():
+            begin(f"{net.title}, games by {by}")
             found: Games | Failed
             try:
                 found = self._played(net, by)

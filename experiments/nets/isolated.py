@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,15 +84,19 @@ class Isolated:
         return result
 
     @contextmanager
-    def alone_in(self, folder: Path) -> Iterator[None]:
-        """Hold the lock of a folder; wait for the process that has it, which may have outlived its starter. Raises
-        Stopped where `stop` was called."""
-        lock = FolderLock(folder)
+    def alone_in(self, folder: Path, waits: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Hold the lock of a folder; wait for the process that has it, which may have outlived its starter.
+
+        waits: is called once if another process has it. Raises Stopped where `stop` was called."""
+        lock, waited = FolderLock(folder), False
         while not self._stopped:
             try:
                 lock.take()
                 break
             except ValueError:
+                if not waited:
+                    waits()
+                waited = True
                 time.sleep(WAIT_SECONDS)
         else:
             raise Stopped

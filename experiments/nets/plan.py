@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from experiments.nets.data import Data, read_data, refuse_circles
-from experiments.nets.space import Space, combinations, ends, in_brief, read_choices
+from experiments.nets.space import Space, combinations, ends, in_words, read_choices
 from experiments.nets.training import KINDS, checked_training, default_options
 from lite.typed import typed
 from search.system.metadata import quoted
@@ -194,17 +194,19 @@ class Plan:
         """Points that are named one by one, and networks made elsewhere."""
         own = {one.name for one in fields(Entry)} - {"net", "options"}
         found = []
-        for entry in self.point:
+        for number, entry in enumerate(self.point, 1):
             options = {name: value for name, value in entry.items() if name not in own}
             given = {name: value for name, value in entry.items() if name in own}
-            found.append(typed(Entry, given | {"options": options}, f"point {str(entry.get('name', ''))[:40]!r}"))
-        return (*found, *(typed(Entry, entry, f"peer {str(entry.get('name', ''))[:40]!r}") for entry in self.peer))
+            found.append(typed(Entry, given | {"options": options}, _place("point", number, entry.get("name"))))
+        for number, entry in enumerate(self.peer, 1):
+            found.append(typed(Entry, entry, _place("peer", number, entry.get("name"))))
+        return tuple(found)
 
     def made(self, options: Mapping[str, Any]) -> Point:
         """Return the point with these options beside those of all."""
         whole = self.whole(options)
         kind = str(whole.get("kind", ""))
-        words = [f"{name} {in_brief(value)}" for name, value in options.items() if name in self._varied.get(kind, ())]
+        words = [in_words(name, value) for name, value in options.items() if name in self._varied.get(kind, ())]
         unseeded = json.dumps({name: value for name, value in whole.items() if name != "seed"}, sort_keys=True)
         name = f"{kind}-{hashlib.sha256(unseeded.encode()).hexdigest()[:10]}"
         return Point(name, " ".join([kind, *words]), whole, int(whole.get("seed", 0)))
@@ -308,19 +310,19 @@ class Plan:
             raise ValueError("measure: `repeats` and `step_rounds` must be at least 0")
         refuse_circles(self.sets)
         names: set[str] = set()
-        for entry in self.entries:
-            self._check_entry(entry, names)
+        for number, entry in enumerate(self.entries):
+            is_peer = number >= len(self.point)
+            place = _place("peer", number - len(self.point) + 1, entry.name) if is_peer else ""
+            self._check_entry(entry, is_peer, place or _place("point", number + 1, entry.name), names)
             names.add(entry.name)
-        for space in self.spaces:
+        for number, space in enumerate(self.spaces, 1):
             for options in _extremes(space):
-                self._check_training(options, "space")
+                self._check_training(options, _place("space", number, None) if len(self.spaces) > 1 else "space")
         for name, table in self.table.items():
             if table.form == "kinds" and not self.measure.kinds:
                 raise ValueError(f"table {name!r}: form 'kinds' needs [measure.kinds]")
 
-    def _check_entry(self, entry: Entry, names: set[str]) -> None:
-        is_peer = entry in self.entries[len(self.point) :]
-        place = f"{'peer' if is_peer else 'point'} {entry.name[:40]!r}"
+    def _check_entry(self, entry: Entry, is_peer: bool, place: str, names: set[str]) -> None:
         fault = entry.fault()
         if entry.name and entry.name in names:
             fault = "needs a name of its own, without a slash"
@@ -351,12 +353,20 @@ class Plan:
 
 def plan_of(entries: Mapping[str, Any], place: str) -> Plan:
     """Return the plan of a TOML document's entries. Raises ValueError that begins with `place`."""
+    for name in ("space", "point", "peer"):
+        if isinstance(entries.get(name), dict):
+            raise ValueError(f"{place}: [{name}]: there may be several, so write [[{name}]]")
     plan = typed(Plan, dict(entries), place)
     try:
         plan.check()
     except ValueError as error:
         raise ValueError(f"{place}: {error}") from None
     return plan
+
+
+def _place(what: str, number: int, name: Any) -> str:
+    """Return how messages name an entry of a plan: by its name, or by its number."""
+    return f"{what} {str(name)[:40]!r}" if name else f"{what} {number}"
 
 
 def _varied(options: Sequence[Mapping[str, tuple[Any, ...]]]) -> Iterator[str]:

@@ -78,6 +78,13 @@ def ends(choices: Choices) -> tuple[Any, ...]:
     return choices.low, choices.high
 
 
+def in_words(name: str, value: Any) -> str:
+    """Return an option with its value as labels show it: `width 64`, `shortcut`, `no shortcut`."""
+    if isinstance(value, bool):
+        return name if value else f"no {name}"
+    return f"{name} {in_brief(value)}"
+
+
 def in_brief(value: Any) -> str:
     """Return an option's value as labels show it."""
     if isinstance(value, list | tuple):

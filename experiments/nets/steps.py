@@ -66,6 +66,8 @@ class Trained:
     """Duration of the training, or of its last part where it was interrupted."""
     cpu_seconds: float = 0.0
     """CPU time of the process, with that of its start."""
+    warnings: tuple[str, ...] = ()
+    """Lines by which the training warned, as of held-out positions that it learnt from."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,7 @@ class TrainStep:
             tuple(_epoch(line) for line in log if isinstance(line, EpochTest)),
             seconds=round(time.monotonic() - begun, 1),
             cpu_seconds=round(time.process_time(), 1),
+            warnings=tuple(line.removeprefix("warning: ") for line in run.warnings),
         )
 
     def _report(self, text: str) -> None:

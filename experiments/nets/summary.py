@@ -9,7 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from experiments.nets.budgets import best_within, budgets_as_markdown
-from experiments.nets.columns import ALL, Row, by_cost, failures, nets_as_markdown, rows_of, table_columns
+from experiments.nets.columns import (
+    ALL,
+    Row,
+    by_cost,
+    failures,
+    nets_as_markdown,
+    rows_of,
+    table_columns,
+    warnings_as_markdown,
+)
 from experiments.nets.effects import effects_as_markdown, pairs_of
 from experiments.nets.plan import Plan
 from experiments.nets.results import Results
@@ -20,7 +29,10 @@ _MARKED = re.compile(r"<!-- table ([^\n]*?) -->\n.*?<!-- end -->", re.DOTALL)
 ROUNDS = 2_000
 """Number of resamplings of networks and games, for the error of a correlation."""
 ABOUT_SEEDS = "± is the standard error over the seeds, Δ the difference to the first column, seed by seed."
-ABOUT_NETS = "+- of Elo is half of its 95 % interval, of d1-RMSE and accuracy a standard error."
+ABOUT_NETS = (
+    "+- of Elo is half of its 95 % interval, of d1-RMSE and accuracy a standard error. A spread is the slowest less "
+    "the fastest timing, over their median; nanoseconds with a spread are of timings that never agreed."
+)
 ABOUT_BUDGETS = (
     "A network is best by Elo where its 95 % interval lies above those of all others that played. Networks tie by "
     "d1-RMSE within two standard errors of their difference."
@@ -59,8 +71,9 @@ def summary(plan: Plan, results: Results) -> str:
     sections.append(("All networks", ABOUT_NETS, nets_as_markdown(by_cost(list(rows)), ALL)))
     if list(best_within(rows)):
         sections.append(("Best network per evaluation time", ABOUT_BUDGETS, budgets_as_markdown(rows)))
-    if not plan.point and (pairs := pairs_of([row.net for row in rows])):
+    if plan.space and (pairs := pairs_of([row.net for row in rows])):
         sections.append(("Effect of one option", ABOUT_EFFECTS, effects_as_markdown(pairs)))
+    sections.append(("Warnings", "", warnings_as_markdown(rows)))
     failed = "".join(f"- {one.label}, seed {one.seed}: {one.why}\n" for one in failures(results))
     sections.append(("Failed", "", failed))
     return "\n".join(

@@ -186,6 +186,9 @@ class _Run:
         if source.work:
             self._make_sets(source)
             self._require_measures()
+            for point in source.left:
+                if point.net and not network_file(point.net).exists():
+                    raise FileNotFoundError(f"{self.sweep.plan}: peer {point.name!r}: {point.net}: no such network")
         self._do_points(source)
         self._time_steps()
         if play is not None:
@@ -276,6 +279,9 @@ class _Run:
             self._keep_tables()
             source.see(point, found if isinstance(found, NetResult) else None)
             print(f"{point.label}, seed {point.seed}: {_in_brief(found)}", file=sys.stderr, flush=True)
+            if isinstance(found, NetResult) and found.trained:
+                for warning in found.trained.warnings:
+                    print(f"warning: {point.label}, seed {point.seed}: {warning}", file=sys.stderr, flush=True)
 
         def jobs(points: Iterable[Point]) -> Iterator[tuple[int, Point]]:
             for point in points:
@@ -353,9 +359,15 @@ class _Run:
 
     def _play(self, tournament: Tournament) -> None:
         """Play all games, match after match, each on all cores."""
-        total, number = len(tournament.left()), 0
+        total, number, begun = len(tournament.left()), 0, time.monotonic()
+
+        def begin(label: str) -> None:
+            left = (time.monotonic() - begun) / number * (total - number) if number else 0.0
+            words = f", {clock(left)} left" if number else ""
+            print(f"match {number + 1} of {total}: {label}: begins{words}", file=sys.stderr, flush=True)
+
         with ends_as_interrupts():
-            for found in tournament.play_all():
+            for found in tournament.play_all(begin):
                 number += 1
                 self._keep_tables()
                 if isinstance(found, Failed):

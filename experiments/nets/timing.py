@@ -223,7 +223,7 @@ def agreeing(
     """
     runs: list[Run] = []
     while len(runs) < MOST_RUNS * repeats:
-        show(f"timing {what}, run {len(runs) + 1} of {repeats} to {MOST_RUNS * repeats}")
+        show(f"timing {what}, run {len(runs) + 1} ({repeats} to {MOST_RUNS * repeats} are made)")
         runs = sorted([*runs, run()], key=cost)
         if len(runs) >= repeats and cost(runs[repeats - 1]) <= (1 + ALIKE) * cost(runs[0]):
             break
@@ -238,7 +238,7 @@ def time_value_network(
 
     show: takes the stage before each run.
     """
-    with alone(isolated):
+    with alone(isolated, show):
         load = machine_load()
         one, search = EvaluationRun(network_path, recorded), SearchRun(network_path, MOST_NODES)
         found = agreeing(lambda: isolated.run(one), lambda run: run.cost, repeats, show, "evaluations")
@@ -263,7 +263,7 @@ def time_residual_network(
 
     show: takes the stage before each run.
     """
-    with alone(isolated):
+    with alone(isolated, show):
         load = machine_load()
         step, search = InferenceRun(run, tuple(data)), SearchRun(network_path, MOST_NODES)
         found = agreeing(lambda: isolated.run(step), lambda cost: cost, repeats, show, "evaluations")
@@ -311,7 +311,11 @@ def machine_load() -> float | None:
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
-def alone(isolated: Isolated) -> Any:
-    """Hold the right to time, which one process of this machine and user has at a time."""
+def alone(isolated: Isolated, show: Callable[[str], None] = lambda stage: None) -> Any:
+    """Hold the right to time, which one process of this machine and user has at a time.
+
+    show: takes the stage if another process has it.
+    """
     user = os.getuid() if hasattr(os, "getuid") else "user"  # on Windows the folder is the user's own
-    return isolated.alone_in(Path(tempfile.gettempdir()) / f"liteshogi-timing-{user}")
+    folder = Path(tempfile.gettempdir()) / f"liteshogi-timing-{user}"
+    return isolated.alone_in(folder, lambda: show("waiting until another timing on this machine ends,"))

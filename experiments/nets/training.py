@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from difflib import get_close_matches
 from typing import Any, TypeVar, get_origin, get_type_hints
 
 from experiments.resnet.network import ResnetConfig
@@ -16,7 +15,7 @@ from experiments.resnet.train import ResnetTraining
 from lite.networks.build import CONFIGS
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
-from lite.typed import typed
+from lite.typed import nearest, typed
 from search.system.metadata import quoted
 
 Given = TypeVar("Given")
@@ -84,17 +83,13 @@ def from_flat(
         field = name.replace("-", "_")
         field = field if field in owners else f"{field}_"
         if (owner := owners.get(field)) is None:
-            raise ValueError(f"{place}: {quoted(name)}: unknown option{_meant(name, owners)}")
+            names = [one.rstrip("_").replace("_", "-") for one in owners]
+            near = nearest(name.replace("_", "-"), names)
+            raise ValueError(f"{place}: {quoted(name)}: unknown option" + (f"; is {near} meant?" if near else ""))
         is_one = type(value) is int and get_origin(get_type_hints(owner)[field]) is tuple
         found[owner][field] = [value] if is_one else value
     made = {name: typed(part, found[part], place) for name, part in parts.items()}
     return replace(typed(kind, found[kind], place), **made)  # type: ignore[type-var]
-
-
-def _meant(name: str, known: Mapping[str, Any]) -> str:
-    names = [one.rstrip("_").replace("_", "-") for one in known]
-    near = get_close_matches(name[:40].replace("_", "-"), names, 1)  # the time grows with the square of a length
-    return f"; is {near[0]} meant?" if near else ""
 
 
 def _network(kind: str) -> type[Any]:

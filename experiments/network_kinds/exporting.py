@@ -87,6 +87,8 @@ class UnsuitableSuffix(UnsuitableNetwork):
         remedy = f"end the output in {' or '.join(suitable)}"
         if self.unfolded:
             remedy = f"to write {output.suffix}, fold it first"
+        elif kind is Kind.FOLDED and output.suffix.lower() == ".onnx":
+            remedy = "for ONNX name the trained network that it was folded from"
         super().__init__(network_path, kind, f"which is written as {', '.join(suitable)}, not as {output}; {remedy}")
 
 

@@ -32,6 +32,9 @@ EDGE = 12
 DIGITS = 5
 """Digits of the numbers in tooltips and of an axis with one value."""
 LEGEND_COLUMNS = 2
+TICK_DIGITS = ((1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
+"""First digits of the ticks of a logarithmic axis: those that are enough, coarse ones first."""
+LEAST_TICKS = 4
 ERROR = 1.96
 """Standard errors that a 95 % interval reaches to either side."""
 LINE_HEIGHT = 22
@@ -249,8 +252,12 @@ def _log_ticks(values: Sequence[float]) -> list[float]:
     """Return round numbers from the least to the greatest value, with several in each power of ten."""
     least, most = min((value for value in values if value > 0), default=1.0), max(values)
     powers = range(math.floor(math.log10(least)), math.floor(math.log10(max(most, least))) + 1)
-    ticks = [float(f"{digit}e{power}") for power in powers for digit in (1, 1.5, 2, 3, 5, 7)]
-    return [tick for tick in ticks if least <= tick <= most]
+    for digits in TICK_DIGITS:
+        ticks = [float(f"{digit}e{power}") for power in powers for digit in digits]
+        ticks = [tick for tick in ticks if least <= tick <= most]
+        if len(ticks) >= LEAST_TICKS:
+            break
+    return ticks
 
 
 def _across(rows: Sequence[Row], x: str, log: bool) -> Spec:

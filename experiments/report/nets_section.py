@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.elo.strength import student
 from experiments.nets.budgets import best_within, budgets_as_markdown
-from experiments.nets.columns import ALL, by_cost, nets_as_markdown, rows_of
+from experiments.nets.columns import ALL, by_cost, nets_as_markdown, rows_of, warnings_as_markdown
 from experiments.nets.columns import Row as Net
 from experiments.nets.effects import Pair, effects_as_markdown, pairs_of
 from experiments.nets.plan import Plan, plan_of
@@ -65,7 +65,9 @@ def nets_section(runs: Sequence[Run]) -> Section:
         if list(best_within(rows)):
             tables.append(Table.of_markdown(budgets_as_markdown(rows), f"{run.name}: best network per evaluation time"))
         tables.append(Table.of_markdown(nets_as_markdown(by_cost(rows), ALL), f"{run.name}: all networks"))
-        if not plan.point and (pairs := pairs_of([row.net for row in rows])):
+        if text := warnings_as_markdown(rows):
+            tables.append(Table.of_markdown(text, f"{run.name}: warnings"))
+        if plan.space and (pairs := pairs_of([row.net for row in rows])):
             charts.append(_effects(run.name, pairs, _kinds(rows)))
             tables.append(Table.of_markdown(effects_as_markdown(pairs), f"{run.name}: effect of one option"))
     return Section("Networks", ABOUT, charts, tables, [origin_of(run) for run in runs])
@@ -76,7 +78,7 @@ def _over_cost(run: str, rows: Sequence[Net]) -> Iterator[Chart]:
     kinds = _kinds(rows)
     drawn: tuple[tuple[str, str, Callable[[Net], Row], bool], ...] = (
         ("d1-RMSE over cost", D1, _d1, True),
-        ("accuracy on held-out games over cost", ACCURACY, lambda row: {}, False),
+        ("accuracy on held-out games over cost", ACCURACY, _accuracy, False),
         ("Elo at equal nodes over cost", "Elo", lambda row: _elo(row, "nodes"), False),
         ("Elo at equal time over cost", "Elo", lambda row: _elo(row, "time"), False),
     )
@@ -222,6 +224,15 @@ def _hover(row: Net) -> Row:
 def _d1(row: Net) -> Row:
     tested = row.net.tested
     return {} if tested.d1_rmse is None else around(D1, tested.d1_rmse, tested.d1_rmse_error)
+
+
+def _accuracy(row: Net) -> Row:
+    report = row.net.tested.report
+    if report.accuracy is None:
+        return {}
+    return around(
+        ACCURACY, 100 * report.accuracy, None if report.accuracy_error is None else 100 * report.accuracy_error
+    )
 
 
 def _elo(row: Net, by: str) -> Row:

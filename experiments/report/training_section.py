@@ -30,7 +30,7 @@ HEAD = (
     "steps",
 )
 HELD_OUT = "valid"
-"""Role of held-out records among the sources of a run."""
+"""Option that names the held-out records of a run; a resumed run may have others, so it is among its goals."""
 
 
 @dataclass(frozen=True)
@@ -91,16 +91,20 @@ def _cell(value: float | None, form: str) -> str:
 
 
 def _held_out(run: Run) -> tuple[str, ...]:
-    """Return the digests of a run's held-out records; empty without any."""
-    return tuple(source.sha256 for source in run.record.sources if source.role == HELD_OUT)
+    """Return the digests of a run's held-out records, or their names if no digest is kept; empty without any."""
+    digests = {Path(path): digest for path, digest in run.record.files.items()}
+
+    def digest_of(name: Path) -> str:
+        """Paths in `files` are absolute, and the option's are as they were typed."""
+        ends = (digest for path, digest in digests.items() if path.parts[-len(name.parts) :] == name.parts)
+        return digests.get(name) or next(ends, str(name))
+
+    return tuple(digest_of(Path(name)) for name in run.record.goal.get(HELD_OUT, ()))
 
 
 def _names_of_sets(runs: Sequence[Run]) -> dict[tuple[str, ...], str]:
     """Return a name for each set of held-out records: its files, with the start of its digest where names are equal."""
-    files = {
-        _held_out(run): ", ".join(Path(source.name).name for source in run.record.sources if source.role == HELD_OUT)
-        for run in runs
-    }
+    files = {_held_out(run): ", ".join(Path(name).name for name in run.record.goal.get(HELD_OUT, ())) for run in runs}
     named = list(files.values())
     return {
         digests: name if not digests or named.count(name) == 1 else f"{name} ({digests[0][:6]})"

@@ -68,6 +68,16 @@ class LeakageCheck:
         self.is_done = self._compared >= min(COMPARED_POSITIONS, self._positions)
         return self.warning() if self.is_done else ""
 
+    def finish(self) -> str:
+        """Compare no further positions; return the `warning` if it has not been returned yet, else "".
+
+        An epoch leaves out the positions that fill no batch, so a run of one epoch never reads all of its data.
+        """
+        if self.is_done:
+            return ""
+        self.is_done = True
+        return self.warning()
+
     @property
     def share(self) -> float:
         """Estimated share of held-out positions that are in the data, too; positions of openings are not counted."""

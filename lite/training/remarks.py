@@ -17,6 +17,7 @@ from lite.training.log import EpochTest
 from lite.training.optimiser import highest_rate, rate_at
 from lite.training.options import TrainingOptions
 from lite.training.state import BestEpoch, Extension, InitialNetwork
+from search.evaluation.network import LANES
 
 FEW_STEPS = 300
 """A run with fewer steps teaches a network little more than which side is to move."""
@@ -72,6 +73,10 @@ def introduction(run: Facts) -> Iterator[str]:
         + ("" if run.processes == 1 else f", {run.processes} processes")
         + (f", on {run.gpu}" if run.gpu else "")
     )
+    width = getattr(getattr(options, "network", None), "width", LANES)
+    if width % LANES:
+        wider = width + -width % LANES
+        yield f"width {width}: the engine pads its rows to {wider}, so a width of {wider} costs no more time in play"
     if run.init_from:
         yield f"starts from {options.init_from}, sha256 {run.init_from.sha256[:16]}"
     if options.valid:
@@ -92,7 +97,8 @@ def introduction(run: Facts) -> Iterator[str]:
             yield f"{path}: is given {times} times (itself or by its folder), so its positions count {times} times"
     if run.reader.unscored and (options.lambda_ or options.lambda_end):
         share = run.reader.unscored
-        which = "no position has a" if share == 1 else f"about {100 * share:.0f} % of the positions have no"
+        percentage = f"about {100 * share:.0f} %" if share >= 0.005 else "less than 1 %"
+        which = "no position has a" if share == 1 else f"{percentage} of the positions have no"
         yield f"{which} score: their targets are the results of their games alone"
     if run.extended and run.extended[-1].step == run.step:
         rate = rate_at(options.optimiser, run.step, run.steps)
@@ -129,7 +135,8 @@ def conclusion(run: Facts, speed: float, waiting: float) -> Iterator[str]:
     accuracy = None if run.tested is None else run.tested.report.accuracy
     found = "" if accuracy is None else f"; held-out accuracy {100 * accuracy:.1f} %, chance is 50 %"
     if run.steps < FEW_STEPS:
-        yield f"warning: {amount(run.steps, 'step')} teach a network little{found}. {_more_steps(run)}"
+        verb = "teaches" if run.steps == 1 else "teach"
+        yield f"warning: {amount(run.steps, 'step')} {verb} a network little{found}. {_more_steps(run)}"
     elif accuracy is not None and accuracy < CHANCE:
         yield f"warning: the network has learnt nothing{found}. Lower the learning rate, or look at the data"
 

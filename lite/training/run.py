@@ -65,6 +65,8 @@ class Run:
         """`make_task`: the kind of training. Raises OSError, ValueError for files or options that cannot be used."""
         self.workers = join_workers()
         self.folder = RunFolder(options.output)
+        self.warnings: list[str] = []
+        """Warnings that `train` has printed."""
         saved = _saved_run(options, self.folder)
         options = options.with_rate(options.suited_rate) if saved is None else saved.resumed_options(options)
         self.options: TrainingOptions = options
@@ -173,7 +175,7 @@ class Run:
             for batch in self.batches():
                 recent.append(self.take_step(batch))
                 if leakage is not None and (warning := leakage.add(batch)):
-                    progress.say(warning)
+                    self._warn(warning, progress)
                 epoch, place = divmod(self.step, self.steps_per_epoch)
                 trained, waiting = self.learnt - learnt_before, data.waited / progress.seconds()
                 in_epoch = place or self.steps_per_epoch
@@ -199,15 +201,24 @@ class Run:
                     if record is not None:
                         record.interrupt()
                     break
+        if leakage is not None and (warning := leakage.finish()):
+            self._warn(warning, progress)
         for line in filter(None, (refused_while_reading(data.reader), self.held_out.refused)):
             progress.say(line)
         if self.step == self.steps:
             speed = progress.positions_per_second(self.learnt - learnt_before)
             for line in conclusion(self._facts(), speed, data.waited / progress.seconds()):
-                progress.say(line)
+                if line.startswith("warning: "):
+                    self._warn(line, progress)
+                else:
+                    progress.say(line)
         if ended:
             self.workers.meet()  # the first process to end would end the others, which may be writing
             raise KeyboardInterrupt
+
+    def _warn(self, line: str, progress: Progress) -> None:
+        self.warnings.append(line)
+        progress.say(line)
 
     def _line(self, recent: list[dict[str, float]], speed: float, waiting: float) -> Steps:
         """Return the line of the log about recent losses."""

@@ -206,3 +206,8 @@ def test_other_files_are_not_networks(tmp_path: Path) -> None:
         kind_of(str(tmp_path / "cut.safetensors"))
     with pytest.raises(OptionError, match="name at least one hcpe"):
         judge("default", ())
+
+
+def test_for_onnx_a_folded_network_is_sent_back_to_its_training(tmp_path: Path) -> None:
+    with pytest.raises(UnsuitableSuffix, match="for ONNX name the trained network that it was folded from"):
+        export("default", tmp_path / "net.onnx")

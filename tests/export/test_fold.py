@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load_file
 
 from export.fold import fold_checked, fold_file
@@ -40,6 +41,17 @@ def test_a_fold_that_differs_is_refused(make_net, positions: Sample, monkeypatch
     monkeypatch.setattr("export.folded.copy.deepcopy", lambda module: module)
     with pytest.raises(ValueError, match="differs from the trained one"):
         fold_checked(net, positions.part(0, 500))
+
+
+def test_a_network_that_learnt_nothing_is_refused_by_name(make_net, tmp_path: Path) -> None:
+    net = make_net("dense")
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.zero_()
+    save_model(tmp_path / "dead.safetensors", net, {})
+    with pytest.raises(ValueError, match=r"dead\.safetensors: the network gives every position the same value"):
+        fold_file(tmp_path / "dead.safetensors", tmp_path / "out.safetensors", positions=50)
+    assert not (tmp_path / "out.safetensors").exists()
 
 
 def test_networks_that_cannot_be_folded_are_refused(make_net) -> None:

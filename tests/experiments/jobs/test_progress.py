@@ -38,6 +38,14 @@ def test_a_log_has_lines_at_intervals(clock, monkeypatch, capsys):
     assert capsys.readouterr().err.splitlines() == ["4 of 10 games, 2:00 left", "6 of 10 games, 2:00 left"]
 
 
+def test_time_without_a_result_counts_for_the_next_one(clock, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    show(clock, [(30, 3), (50, 3), (60, 3), (120, 3)])
+    left = [line.rpartition(", ")[2] for line in capsys.readouterr().err.split("\r\x1b[K") if "left" in line]
+    assert left == ["3:30 left", "3:10 left", "3:00 left", "6:00 left"]
+
+
 def test_without_a_total_no_remaining_time_is_shown(clock, monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: False)
     done = [0]

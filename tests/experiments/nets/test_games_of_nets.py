@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -151,12 +152,12 @@ def test_unplayable_games_are_refused_before_training(
 
 
 def test_options_of_games_can_change_until_games_are_played(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invented: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invented: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The choice of networks can also change later, also to none."""
     sweep = Sweep(written(tmp_path, POINT + "[play]\ngames = 8\n"), output=tmp_path / "out", workers=1)
     with monkeypatch.context() as unplayed:
-        unplayed.setattr(Tournament, "play_all", lambda _: iter(()))
+        unplayed.setattr(Tournament, "play_all", lambda *_: iter(()))
         run_sweep(sweep)
     monkeypatch.setattr(games, "play_counted_match", lambda _: STANDING)
     monkeypatch.setattr(games, "speed_ratio", lambda *_: SpeedRatio(1.0, 0.0))
@@ -168,6 +169,10 @@ def test_options_of_games_can_change_until_games_are_played(
     run_sweep(sweep)
     played = Results.read(sweep.output).all(Games)
     assert [one.by for one in played] == ["nodes", "time"]
+    lines = [line for line in capfd.readouterr().err.splitlines() if "games by" in line]
+    begun = [re.sub(r"\d+:\d+", "0:00", line) for line in lines if "begins" in line]
+    assert [line.partition(", games by ")[2] for line in begun] == ["nodes: begins", "time: begins, 0:00 left"]
+    assert [line.split(":")[0] for line in lines] == [f"match {n} of 2" for n in (1, 1, 2, 2)]
     for name, others in (("nodes", "games = 6\n"), ("games", ""), ("win_score", "games = 6\n")):
         written(tmp_path, POINT + play + f"{name} = 8\n" + others)
         with pytest.raises(ValueError, match=f"out: its games were played with {name} = .*, not 8; restore that"):

@@ -58,6 +58,23 @@ def test_each_machine_has_its_own_front_without_peers(sweep: Path) -> None:
     ]
 
 
+def test_a_named_point_beside_a_space_leaves_the_effects(tmp_path: Path) -> None:
+    told = SPACES | {"point": [{"name": "named", "width": 128}]}
+    with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(**told), "file": "plan.toml"})) as writer:
+        results, plan = Results.of(writer), planned(**told)
+        for point in (*plan.listed, *plan.grid()):
+            if not point.net:
+                results.add(net_of(point))
+    section = nets_section(runs_of(tmp_path / "out"))
+    assert "out: effect of one option" in [table.title for table in section.tables]
+
+
+def test_accuracy_over_cost_has_its_interval(sweep: Path) -> None:
+    chart = nets_section(runs_of(sweep)).charts[1]
+    row = chart.spec["data"]["values"][0]
+    assert row[f"{ACCURACY} from"] < row[ACCURACY] < row[f"{ACCURACY} to"]
+
+
 def test_a_sweep_without_a_network_is_reported(tmp_path: Path) -> None:
     with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(), "file": "plan.toml"})):
         pass

@@ -126,8 +126,13 @@ def point(**options: Any) -> dict[str, Any]:
         (point(output="a"), "output: unknown option"),
         (point(max_steps=9), "max_steps: unknown option"),
         (point(width=16), "width 16: the engine pads its rows to 32; choose a multiple of 32"),
-        (point(width="x"), "width = 'x' is not int"),
+        (point(width="x"), "width = 'x' is not a whole number"),
         (point(wdith=32), "wdith: unknown option; is width meant"),
+        (point(stacks="k3k3"), "point 1: stacks = 'k3k3' is not a list, each value one of .*; write .\"k3k3\""),
+        ({"plya": {}}, "unknown plya; is play meant"),
+        ({"peer": {"name": "a", "net": "default"}}, r"\[peer\]: there may be several, so write \[\[peer\]\]"),
+        ({"peer": [{"nett": "a"}]}, "peer 1: unknown nett; is net meant"),
+        ({"space": [{"width": [32]}, {"width": [16]}]}, "space 2: width 16"),
         (point(threads=0), "threads"),
         (point(seed=-1), "seed"),
         (point(positions=-5), "positions '-5': a whole number is needed, 0 for all"),
@@ -185,3 +190,8 @@ def test_plans_of_the_package_are_valid(name: str) -> None:
 @pytest.mark.parametrize("name", ["archive/sweep/sweep.toml", "front/sweep.toml"])
 def test_plans_of_the_documents_are_valid(name: str) -> None:
     assert read_plan(ROOT / "docs" / name).spaces
+
+
+def test_labels_name_switches_without_their_value() -> None:
+    plan = planned(space=[{"kind": ["dense"], "width": [32], "mirror": [True, False]}])
+    assert [point.label for point in plan.grid()] == ["dense width 32 mirror", "dense width 32 no mirror"]

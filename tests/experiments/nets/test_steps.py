@@ -43,6 +43,7 @@ def test_a_value_network_is_trained_folded_and_tested(
     trained = TrainStep(training, tmp_path / "progress").run()
     assert (tmp_path / "progress").read_text() == f"{trained.steps} of {trained.steps} steps, 0:00 left"
     assert (trained.epochs, trained.resumed, len(trained.log)) == (2, False, 2)
+    assert "steps teach a network little" in trained.warnings[0]
     assert trained.samples == trained.steps * 256
     net = str(tmp_path / "net.safetensors")
     assert 0 < FoldStep(tmp_path / "run", Path(net), (valid,)).run().rounding < 1

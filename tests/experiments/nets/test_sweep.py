@@ -49,6 +49,13 @@ def test_an_imported_network_must_not_change(tmp_path: Path, invented: list[str]
         run_sweep(sweep_of("dense-64-16"))
 
 
+def test_a_missing_network_is_refused_before_any_work(tmp_path: Path, invented: list[str]) -> None:
+    text = TRAIN + MEASURE + '[[space]]\nwidth = [32]\n[[peer]]\nname = "p"\nnet = "gone.safetensors"\n'
+    with pytest.raises(FileNotFoundError, match=r"plan\.toml: peer 'p': gone\.safetensors: no such network"):
+        run_sweep(Sweep(written(tmp_path, text), output=tmp_path / "out", workers=1))
+    assert not invented
+
+
 def test_measures_can_change_until_a_point_is_measured(tmp_path: Path, invented: list[str]) -> None:
     text, out = TRAIN + MEASURE + "[[space]]\nwidth = [64]\n", tmp_path / "out"
     assert run_sweep(Sweep(written(tmp_path, text), output=out, workers=1)).points == 0

@@ -43,9 +43,31 @@ def test_times_are_shown_with_that_of_halfkp_and_their_spread(plan: Plan) -> Non
     results.add(net)
     results.add(replace(net, seed=1, timed=replace(net.timed, reference_ns=128.0, evaluation_spread=0.34)))
     found = cells_of(nets_as_markdown(rows_of(plan, results), ALL))
-    assert [cells["of HalfKP's"] for cells in found] == ["", "0.25"]
-    assert [cells["spread"] for cells in found] == ["1 %", "34 %"]
+    assert [cells["ns / HalfKP's"] for cells in found] == ["", "0.25"]
+    assert [cells["spread of ns"] for cells in found] == ["1 %", "34 %"]
     assert found[0]["accuracy"] == "60.00 +- 1.50 %"
+
+
+def test_a_time_whose_runs_never_agreed_has_its_spread(plan: Plan) -> None:
+    results, net = Results(), net_of(plan.made({"width": 32}))
+    assert net.timed is not None
+    results.add(net)
+    results.add(replace(net, seed=1, timed=replace(net.timed, evaluation_spread=0.34)))
+    found = cells_of(nets_as_markdown(rows_of(plan, results), ALL))
+    steady = found[0]["ns per evaluation"]
+    assert steady.isdigit()
+    assert found[1]["ns per evaluation"] == f"{steady} (spread 34 %)"
+
+
+def test_warnings_of_trainings_stand_in_the_summary(plan: Plan) -> None:
+    results = Results()
+    for width in (32, 64):
+        net = net_of(plan.made({"width": width}))
+        assert net.trained is not None
+        results.add(replace(net, trained=replace(net.trained, warnings=("held-out positions are in the data",))))
+    page = summary(plan, results)
+    assert "## Warnings" in page
+    assert "| held-out positions are in the data | dense width 32, dense width 64 |" in page
 
 
 def test_elo_is_shown_with_its_interval_or_as_too_few_games(plan: Plan) -> None:
@@ -54,7 +76,7 @@ def test_elo_is_shown_with_its_interval_or_as_too_few_games(plan: Plan) -> None:
     results.add(games_of(net, "nodes", None, 0.0, None))
     results.add(games_of(net, "time", 10.0, 50.0, 90.0))
     (cells,) = cells_of(nets_as_markdown(rows_of(plan, results), ALL))
-    assert cells["Elo at equal nodes"] == "too few games for an Elo"
+    assert cells["Elo at equal nodes"] == "too few games"
     assert cells["Elo at equal time"] == "+50 +- 40"
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.jobs.protocol import Stopped
 from experiments.nets import timing
 from experiments.nets.isolated import Isolated
 from experiments.nets.timing import (
@@ -68,7 +69,7 @@ class SlowMachine(Isolated):
         self.slow, self.drift = slow, drift
 
     @contextmanager
-    def alone_in(self, folder: Path) -> Iterator[None]:
+    def alone_in(self, folder: Path, waits: Callable[[], None] = lambda: None) -> Iterator[None]:
         yield
 
     def run(self, step: Any) -> Any:
@@ -103,6 +104,22 @@ def test_speeds_are_compared_again_until_they_agree(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Isolated, "alone_in", SlowMachine.alone_in)
     assert speed_ratio("a", "b", Isolated()).error == 0.05
     assert asked == [1, 2]
+
+
+def test_waiting_for_another_timing_is_a_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timing.tempfile, "gettempdir", lambda: str(tmp_path))
+    first, second = Isolated(), Isolated()
+    stages: list[str] = []
+
+    def show(stage: str) -> None:
+        stages.append(stage)
+        second.stop()
+
+    with timing.alone(first, show):
+        assert not stages
+        with pytest.raises(Stopped), timing.alone(second, show):
+            pass
+    assert stages == ["waiting until another timing on this machine ends,"]
 
 
 def test_windows_has_no_user_ids_and_no_load(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from experiments.report.section import Run
 from experiments.report.training_section import HEAD, training_section
-from lite.run_folder import RunPlan, Source
+from lite.networks.dense import DenseConfig
+from lite.run_folder import RunPlan
 from lite.training.log import EpochTest
 from lite.training.metrics import CalibrationBin, Report
+from lite.training.options import ValueTraining
+from lite.training.run_plan import plan_training
 from tests.experiments.report.conftest import made, run_of
 
 BINS = (CalibrationBin(10, 0.4, 0.5),)
@@ -16,9 +21,10 @@ REPORT = Report(1000, 0.6, 0.6, 0.6, 0.2, 20, 0.015, 0, 0.55, 0.01, BINS, (), ()
 
 
 def trained(folder: Path, *held_out: tuple[str, str]) -> Run:
-    sources = tuple(Source("valid", name, 1, 10, digest) for name, digest in held_out)
+    goal = {"valid": [name for name, _ in held_out]}
+    files = {f"/anywhere/{name}": digest for name, digest in held_out}
     lines = [EpochTest(epoch, 10 * epoch, 0.5, {}, REPORT) for epoch in (1, 2)]
-    return run_of(made(folder, RunPlan("train dense", {"seed": 0}, sources=sources), lines), folder.name)
+    return run_of(made(folder, RunPlan("train dense", {"seed": 0}, goal, files=files), lines), folder.name)
 
 
 def test_runs_with_the_same_held_out_games_share_charts(tmp_path: Path) -> None:
@@ -46,3 +52,19 @@ def test_runs_with_other_held_out_games_have_separate_charts(tmp_path: Path) -> 
     ]
     runs_of = [{row["run"] for row in chart.spec["data"]["values"]} for chart in section.charts]
     assert all(len(runs) == 1 for runs in runs_of)
+
+
+def test_a_training_records_the_held_out_games_that_the_charts_go_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("train", "one", "two"):
+        Path(f"{name}.hcpe").write_bytes(name.encode())
+    lines = [EpochTest(1, 10, 0.5, {}, REPORT)]
+    runs = []
+    for name in ("one", "two"):
+        options = ValueTraining((Path("train.hcpe"),), Path(name), network=DenseConfig(), valid=(Path(f"{name}.hcpe"),))
+        runs.append(run_of(made(tmp_path / name, plan_training(options, None), lines), name))
+    titles = [chart.title for chart in training_section(runs).charts]
+    assert "Accuracy on held-out games: one.hcpe" in titles
+    assert "Accuracy on held-out games: two.hcpe" in titles

@@ -50,6 +50,9 @@ def test_games_in_another_format_are_found(options, sample_games, tmp_path, capf
     train_value(run)
     said = capfd.readouterr().err
     assert said.count("of the held-out positions beyond the opening are in the data, too") == 1
+    train_value(dataclasses.replace(run, output=tmp_path / "one", epochs=1, batch_size=3000))
+    said = capfd.readouterr().err
+    assert said.count("of the held-out positions beyond the opening are in the data, too") == 1, "one epoch is not all"
     train_value(dataclasses.replace(run, resume=True, max_steps=1))
     assert "beyond the opening" not in capfd.readouterr().err
 

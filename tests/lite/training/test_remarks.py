@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from lite.networks.dense import DenseConfig
 from lite.records.formats import NO_SCORE, hcpe_dtype
 from lite.training.checkpoint import load_model
 from lite.training.train import ValueTask, train_value
@@ -23,8 +24,9 @@ def test_few_steps_are_reported_with_a_solution(options, records, held_out, tmp_
     train_value(options(records, tmp_path / "b", batch_size=32, epochs=1))
     assert "warning: 45 steps teach a network little. Take more games, or 23 epochs\n" in capfd.readouterr().err
     train_value(options(records, tmp_path / "c", batch_size=100_000, epochs=1))
-    assert "warning: 1 step teach a network little. Take more games, or a batch size of 32, which makes 45 steps\n" in (
-        capfd.readouterr().err
+    assert (
+        "warning: 1 step teaches a network little. Take more games, or a batch size of 32, which makes 45 steps\n"
+        in (capfd.readouterr().err)
     )
 
 
@@ -92,6 +94,22 @@ def test_a_network_that_has_learnt_nothing_is_reported(options, records, held_ou
         "warning: the network has learnt nothing; held-out accuracy 49.6 %, chance is 50 %. Lower the learning rate"
         in said
     )
+
+
+def test_a_width_that_the_engine_pads_is_reported(options, records, tmp_path, capfd):
+    train_value(options(records, tmp_path / "a", network=DenseConfig(width=48, hidden=(4,)), epochs=1, max_steps=1))
+    assert "width 48: the engine pads its rows to 64, so a width of 64 costs no more time" in capfd.readouterr().err
+    train_value(options(records, tmp_path / "b", network=DenseConfig(width=32, hidden=(4,)), epochs=1, max_steps=1))
+    assert "pads" not in capfd.readouterr().err
+
+
+def test_few_positions_without_a_score_are_less_than_one_percent(options, records, tmp_path, capfd):
+    content = np.fromfile(records, hcpe_dtype)
+    content["score"][content["score"] == 0] = 1
+    content["score"][0], content["padding"][0] = 0, NO_SCORE
+    content.tofile(tmp_path / "one.hcpe")
+    train_value(options(tmp_path / "one.hcpe", tmp_path / "a", epochs=1, max_steps=1))
+    assert "less than 1 % of the positions have no score" in capfd.readouterr().err
 
 
 def test_games_without_scores_are_trained_by_their_results(options, records, held_out, tmp_path, capfd):
