@@ -168,10 +168,10 @@ class Run:
         begun, learnt_before, saved = self.step, self.learnt, time.monotonic()
         recent: list[dict[str, float]] = []
         ended = False
-        leakage = self.held_out.leakage_check(data.reader.positions) if self.step == 0 else None
         log = RunLog(record, self.folder.tensorboard, self.step if options.resume else None)
-        with log, interrupt_flag() as interrupted:
+        with interrupt_flag() as interrupted, log:  # opening the log may take seconds
             log.write(Started(self.step, self.cp_per_logit))
+            leakage = self.held_out.leakage_check(data.reader.positions) if self.step == 0 else None
             for batch in self.batches():
                 recent.append(self.take_step(batch))
                 if leakage is not None and (warning := leakage.add(batch)):
