@@ -75,6 +75,7 @@ def test_the_first_depth_is_not_a_change():
 )
 def test_the_engine_starts_no_depth_beyond_the_share(factor, budget, depth, monkeypatch):
     monkeypatch.setattr(engine_module, "settling", lambda thread: factor)
+    monkeypatch.setattr(engine_module, "REPORTED_NODES", 1)  # else it looks at the clock after 2,000 nodes
     engine = AlphaBetaEngine(material_network(), hash_mb=4)
     engine.set_position("startpos")
     engine.ready(budget)
