@@ -126,6 +126,8 @@ def _check_limit(name: str, number: int | None) -> None:
 
 
 OnInfo = Callable[[Analysis], None]
+OnReport = Callable[[Sequence[Analysis], bool], None]
+"""Takes the lines of one report, and whether the search has ended."""
 OnProgress = Callable[[Progress], None]
 
 
@@ -162,7 +164,7 @@ class Engine(ABC):
         """Forget everything learnt from earlier searches."""
 
     @abstractmethod
-    def _find_lines(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
+    def _find_lines(self, limits: Limits, on_report: OnReport | None, on_progress: OnProgress | None) -> list[Analysis]:
         """Search the position that was set, which has a legal move, and return at most `multipv` lines, best first.
 
         Must end soon after `_stopped` is set, with at least one line.
@@ -244,7 +246,7 @@ class Engine(ABC):
             self.ready(None if time_ms is None else Budget(time_ms, time_ms))
             before, self.multipv = self.multipv, multipv or self.multipv
             try:
-                lines = self._answer(limits, on_info, None)
+                lines = self._answer(limits, on_info and _line_by_line(on_info), None)
             finally:
                 self.multipv = before
         return lines[0] if multipv is None else lines
@@ -269,15 +271,15 @@ class Engine(ABC):
         self._stopped.set()
 
     def search(
-        self, limits: Limits | None = None, on_info: OnInfo | None = None, on_progress: OnProgress | None = None
+        self, limits: Limits | None = None, on_report: OnReport | None = None, on_progress: OnProgress | None = None
     ) -> list[Analysis]:
         """Search the position that was set, after `ready`, until a limit, the budget or `stop` ends it.
 
-        `on_info` is called with every line found, `on_progress` with the counters about once a second. Returns at most
-        `multipv` lines, best first. Raises RuntimeError while another search runs.
+        `on_report` is called with all lines found, those of one report at a time, and `on_progress` with the counters
+        about once a second. Returns at most `multipv` lines, best first. Raises RuntimeError while another search runs.
         """
         with self._one_search():
-            return self._answer(limits or Limits(), on_info, on_progress)
+            return self._answer(limits or Limits(), on_report, on_progress)
 
     @contextmanager
     def _one_search(self) -> Iterator[None]:
@@ -289,17 +291,17 @@ class Engine(ABC):
         finally:
             self._searching.release()
 
-    def _answer(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
+    def _answer(self, limits: Limits, on_report: OnReport | None, on_progress: OnProgress | None) -> list[Analysis]:
         """Return what the rules decide, else search."""
         try:
             decided = self.decided(limits)
             if decided is None:
                 with ended_by_interrupt(self.stop):
                     if self.level is None or limits.analysis:
-                        return self._find_lines(limits, on_info, on_progress)
+                        return self._find_lines(limits, on_report, on_progress)
                     decided = self._find_move(self.level, limits)
-            if on_info is not None:
-                on_info(decided)
+            if on_report is not None:
+                on_report([decided], True)
             return [decided]
         finally:
             self.limit(None)
@@ -334,6 +336,14 @@ class Engine(ABC):
             return DECLARE
         move = int(try_move(self.position)) if self.rules.declaration == TRY_RULE else 0
         return move_to_usi(move) if move else None
+
+
+def _line_by_line(on_info: OnInfo) -> OnReport:
+    def report(lines: Sequence[Analysis], _: bool) -> None:
+        for line in lines:
+            on_info(line)
+
+    return report
 
 
 def root_moves(pos: np.void, wanted: Sequence[str] = ()) -> np.ndarray:

@@ -32,14 +32,15 @@ class Session:
     def send(self, *lines: str) -> Session:
         raise NotImplementedError
 
-    def receive(self, line: str | None) -> None:
-        """Receive a line; None at the end of the stream."""
+    def receive(self, text: str | None) -> None:
+        """Receive one or more lines; None at the end of the stream."""
         with self._arrived:
-            if line is None:
+            if text is None:
                 self._ended = True
             else:
-                self._unread.append(line)
-                self.transcript.append("< " + line[:300])
+                lines = text.split("\n")
+                self._unread += lines
+                self.transcript += ["< " + line[:300] for line in lines]
             del self.transcript[:-200]
             self._arrived.notify_all()
 

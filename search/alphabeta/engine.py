@@ -24,7 +24,7 @@ from search.alphabeta.thread import HISTORIES, LOW_PLY_HISTORY, SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.alphabeta.vote import believed
 from search.clock import Budget
-from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress, Progress, root_moves
+from search.engine import Analysis, Engine, Limits, OnProgress, OnReport, Progress, root_moves
 from search.evaluation.accumulator import Accumulators
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
@@ -131,7 +131,7 @@ class AlphaBetaEngine(Engine):
         for thread in self._threads:
             thread.record["stop"] = 1
 
-    def _find_lines(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
+    def _find_lines(self, limits: Limits, on_report: OnReport | None, on_progress: OnProgress | None) -> list[Analysis]:
         begun = time.perf_counter()
         roots = root_moves(self.position, limits.moves)
         partial = bool(limits.moves) and len(np.setdiff1d(root_moves(self.position), roots)) > 0
@@ -157,9 +157,9 @@ class AlphaBetaEngine(Engine):
             lines = min(self.multipv, len(roots))
             last = min(limits.depth or MAX_PLY - 1, MAX_PLY - 1)
             if lines == 1:
-                found = [self._find_one_line(begun, last, on_info, reporter)]
+                found = [self._find_one_line(begun, last, on_report, reporter)]
             else:
-                found = self._find_several_lines(begun, last, lines, on_info, reporter)
+                found = self._find_several_lines(begun, last, lines, on_report, reporter)
         finally:
             reporter.end()
             for thread in self._threads:
@@ -192,7 +192,9 @@ class AlphaBetaEngine(Engine):
     def _progress(self, begun: float) -> Progress:
         return Progress(nodes=self._nodes(), milliseconds=_since(begun), hashfull=self.table.hashfull())
 
-    def _find_one_line(self, begun: float, last: int, on_info: OnInfo | None, reporter: _ProgressReporter) -> Analysis:
+    def _find_one_line(
+        self, begun: float, last: int, on_report: OnReport | None, reporter: _ProgressReporter
+    ) -> Analysis:
         thread = self._threads[0]
         record = thread.record
         record["pause"] = REPORTED_NODES
@@ -202,14 +204,13 @@ class AlphaBetaEngine(Engine):
             depth = int(record["depth"])
             ended = (
                 depth == before
-                or record["stop"]
                 or depth >= last
+                or bool(record["stop"])
                 or self._enough(record, depth, int(record["score"]), 1)
             )
-            if on_info is not None:
-                for found in self._depths_to_report(reported, begun, ended):
-                    on_info(found)
-                    reported = found
+            if on_report is not None and (found := list(self._depths_to_report(reported, begun, ended))):
+                on_report(found, ended)
+                reported = found[-1]
             if ended:
                 break
             before = depth
@@ -277,7 +278,7 @@ class AlphaBetaEngine(Engine):
         )
 
     def _find_several_lines(
-        self, begun: float, last: int, lines: int, on_info: OnInfo | None, reporter: _ProgressReporter
+        self, begun: float, last: int, lines: int, on_report: OnReport | None, reporter: _ProgressReporter
     ) -> list[Analysis]:
         """Find several lines (MultiPV): at each depth the best move, then the best of the others, and so on.
 
@@ -303,9 +304,8 @@ class AlphaBetaEngine(Engine):
                 _put_first(record, firsts)
                 best = found + [line for line in best if line.depth and line.pv[0] not in firsts]
             is_whole = len(found) == lines
-            if is_whole and on_info is not None:
-                for line in found:
-                    on_info(line)
+            if is_whole and on_report is not None:
+                on_report(found, False)
             if record["stop"] or self._enough(record, depth, best[0].score, lines):
                 break
             self._grow()
@@ -315,9 +315,8 @@ class AlphaBetaEngine(Engine):
             replace(line, rank=rank, nodes=nodes, milliseconds=milliseconds)
             for rank, line in enumerate(best[:lines], 1)
         ]
-        if not is_whole and on_info is not None:  # readers keep the last line of each rank
-            for line in filter(lambda line: line.depth, best):
-                on_info(line)
+        if not is_whole and on_report is not None:  # readers keep the last line of each rank
+            on_report([line for line in best if line.depth], True)
         return best
 
     def _ranked(self, found: list[Analysis], begun: float) -> list[Analysis]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress
+from search.engine import Analysis, Engine, Limits, OnProgress, OnReport
 from search.mate.solver import MateSolver, MateStatus
 from search.puct.leaves import MATE_MEGABYTES, Leaves, PolicyValueFunction
 from search.puct.onnx_network import OnnxNetwork
@@ -179,7 +179,7 @@ class PuctEngine(Engine):
 
     # The search
 
-    def _find_lines(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
+    def _find_lines(self, limits: Limits, on_report: OnReport | None, on_progress: OnProgress | None) -> list[Analysis]:
         """Search and return the lines found, best first.
 
         `on_progress` is never called, because lines are reported often enough.
@@ -197,10 +197,9 @@ class PuctEngine(Engine):
             while not self._is_enough(begun, limits):
                 self._playouts(self._workers[0], nodes)
                 now = time.perf_counter()
-                if on_info and now - reported >= INFO_SECONDS:
+                if on_report and now - reported >= INFO_SECONDS:
                     reported = now
-                    for line in self._lines_found(begun):
-                        on_info(line)
+                    on_report(self._lines_found(begun), False)
         finally:
             with self._turn:
                 self._halted = True
@@ -211,9 +210,8 @@ class PuctEngine(Engine):
             raise self._failure
         lines = self._lines_found(begun)
         lines[0] = self._with_mate(lines[0])
-        if on_info:
-            for line in lines:
-                on_info(line)
+        if on_report:
+            on_report(lines, True)
         if self.on_listing is not None:
             self.on_listing(list_root_moves(self.tree, int(self.position["turn"])))
         return lines

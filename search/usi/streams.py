@@ -23,7 +23,10 @@ SCRIPT_PATIENCE = 300.0
 
 
 class Output:
-    """Writes whole lines to a stream from several threads; a closed pipe ends the process."""
+    """Writes a line, or several with line breaks between them, to a stream from several threads.
+
+    A closed pipe ends the process.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

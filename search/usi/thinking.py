@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,6 +55,9 @@ class Thinking:
         """Whether the books have to be opened: at the start, and after a GUI has set an option of theirs."""
         self._solver: MateSolver | None = None
         self._root_mate: RootMate | None = None
+        self._unwritten: list[str] = []
+        """Lines of the last report, which are written with the move: a line alone would wake the reader, which might
+        take this thread's core."""
         self.punctuality = Punctuality()
 
     def running(self) -> bool:
@@ -147,11 +150,13 @@ class Thinking:
                 self._say(f"the search failed: {type(error).__name__}: {error}; playing a legal move")
                 best = _any_move(engine)
         # A pondering or infinite search that has ended by itself holds its move until it is requested.
+        if not release.is_set():
+            self._write_lines()
         release.wait()
         answer = self._bestmove(best, engine)
         # Read the clock before writing the move: its reader may then use this thread's core.
         late = None if engine is None else engine.clock.overdue()
-        self._write(answer)
+        self._write_lines(answer)
         if late is not None:
             self.punctuality.note(late)
 
@@ -194,10 +199,12 @@ class Thinking:
         mate = None
         reported: Analysis | None = None
 
-        def report_line(found: Analysis) -> None:
+        def report_lines(found: Sequence[Analysis], ended: bool) -> None:
             nonlocal reported
-            reported = found
-            self._info(found, engine.multipv)
+            reported = found[-1] if found else reported
+            self._unwritten += [self._info(line, engine.multipv) for line in found]
+            if not ended:
+                self._write_lines()
 
         def report_progress(found: Progress) -> None:
             nonlocal reported
@@ -205,7 +212,7 @@ class Thinking:
             self._progress(found)
 
         try:
-            lines = engine.search(limits, report_line, report_progress)
+            lines = engine.search(limits, report_lines, report_progress)
         finally:
             if solver is not None:
                 with self._beside("Mate_Root_Search", "it"):
@@ -215,13 +222,12 @@ class Thinking:
             if reported is None or (engine.multipv == 1 and (best.nodes > reported.nodes or best.pv != reported.pv)):
                 # Report the cost of the interrupted last depth, or the line that other threads voted for. Some readers
                 # take a report without a line for the best line (ShogiArena, Ayane), so no search ends with one.
-                for line in filter(lambda line: line.depth, lines):
-                    self._info(line, engine.multipv)
+                self._unwritten += [self._info(line, engine.multipv) for line in lines if line.depth]
             return best
         from search.mate.root_mate import with_mate  # already loaded; without a solver no move waits for the import
 
         best = with_mate(best, mate)
-        self._info(best, 1)
+        self._unwritten.append(self._info(best, 1))
         return best
 
     def _limited(self, asked: int | None, name: str) -> int | None:
@@ -243,13 +249,19 @@ class Thinking:
         ponder = self._in_force.flag("USI_Ponder") and best.ponder_move and not mated
         return f"bestmove {best.best_move}" + (f" ponder {best.ponder_move}" if ponder else "")
 
-    def _info(self, found: Analysis, lines: int) -> None:
+    def _write_lines(self, *more: str) -> None:
+        """Write the lines that were kept back, and more, at once."""
+        lines, self._unwritten = [*self._unwritten, *more], []
+        if lines:
+            self._write("\n".join(lines))
+
+    def _info(self, found: Analysis, lines: int) -> str:
         multi = f" multipv {found.rank}" if lines > 1 else ""
         chances = ""
         if self._in_force.flag("UCI_ShowWDL"):
             chances = " wdl {} {} {}".format(*self._adapter.chances(found))
         line = " ".join(("", "pv", *found.pv)) if found.pv else ""
-        self._write(
+        return (
             f"info depth {found.depth} seldepth {found.seldepth}{multi} score {found.score_text}{chances} "
             f"nodes {found.nodes} nps {found.nps} hashfull {found.hashfull} time {found.milliseconds}{line}"
         )

@@ -121,7 +121,7 @@ def test_reports_of_a_depth_equal_those_of_a_search_to_that_depth(engine, budget
     reported: list[Analysis] = []
     engine.set_position(MIDDLE)
     engine.ready(budget)
-    engine.search(Limits(depth=12), reported.append)
+    engine.search(Limits(depth=12), lambda lines, _: reported.extend(lines))
     assert [line.depth for line in reported] == list(range(1, 13))
     assert (
         reported[2].nodes < REPORTED_NODES < reported[-2].nodes
@@ -277,7 +277,9 @@ def test_the_shortest_search_evaluates_a_move(engine):
         if limit == "stop":
             engine.stop()
         lines: list[Analysis] = []
-        found = engine.search(Limits(nodes=1 if limit == "nodes" else None), lines.append)[0]
+        found = engine.search(
+            Limits(nodes=1 if limit == "nodes" else None), lambda found, _, into=lines: into.extend(found)
+        )[0]
         assert found.best_move in ("5h5d", "5h5d+"), limit
         assert lines
         assert found.score > 0

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from search.alphabeta.engine import AlphaBetaEngine
-from search.engine import Analysis, Limits, OnInfo, OnProgress, Progress
+from search.engine import Analysis, Limits, OnProgress, OnReport, Progress
 from search.evaluation.material import material_network
 from search.evaluation.network_file import save_network
 from search.rules.movegen import is_legal
@@ -115,11 +115,10 @@ def test_the_last_lines_are_the_best_moves_each_once(session, nodes):
 def test_a_search_does_not_end_with_a_line_of_progress(session, monkeypatch, lines):
     """ShogiArena and Ayane take such a line for the best one, which then has neither a score nor moves."""
 
-    def search(engine: AlphaBetaEngine, limits: Limits, on_info: OnInfo, on_progress: OnProgress) -> list[Analysis]:
+    def search(engine: AlphaBetaEngine, limits: Limits, on_report: OnReport, on_progress: OnProgress) -> list[Analysis]:
         ranks = [Analysis(move, 30, depth=1, nodes=900, pv=(move,)) for move in ("7g7f", "2g2f")[:lines]]
         found = [replace(one, rank=rank) for rank, one in enumerate(ranks, 1)]
-        for one in found:
-            on_info(one)
+        on_report(found, False)
         on_progress(Progress(900, 1, 0))
         return found
 
@@ -133,8 +132,8 @@ def test_the_last_reported_line_is_played(session, monkeypatch):
     """The threads may vote for another move than the first thread's without searching another node."""
     reported, voted = (Analysis(move, 30, depth=1, nodes=900, pv=(move,)) for move in ("7g7f", "2g2f"))
 
-    def search(engine: AlphaBetaEngine, limits: Limits, on_info: OnInfo, _: object) -> list[Analysis]:
-        on_info(reported)
+    def search(engine: AlphaBetaEngine, limits: Limits, on_report: OnReport, _: object) -> list[Analysis]:
+        on_report([reported], True)
         return [voted]
 
     monkeypatch.setattr(AlphaBetaEngine, "search", search)
@@ -364,6 +363,21 @@ def test_commands_before_isready_are_answered():
     assert session.bestmove() != "resign"
     session.send("ponderhit", "stop", "usinewgame", "position startpos", "go nodes 100")
     assert session.bestmove() != "resign"
+
+
+def test_the_last_report_and_the_move_are_written_at_once(session, monkeypatch):
+    """A line alone would wake the reader, which takes a core from the search where all are busy."""
+    written: list[str] = []
+    thinking = session.usi._thinking
+    write = thinking._write
+    monkeypatch.setattr(thinking, "_write", lambda text: (written.append(text), write(text)))
+    session.send("position startpos", "go depth 2").until("bestmove")
+    assert [text.count("\n") for text in written] == [2]
+    session.send("go btime 0 wtime 0 byoyomi 60").until("bestmove")
+    assert len(written) == 2
+    session.send("go infinite").until("info depth 3")
+    session.send("stop").until("bestmove")
+    assert len(written) > 3
 
 
 def test_options_are_applied_when_one_is_set_and_again_after_an_error(monkeypatch):
