@@ -113,7 +113,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def _fault(kind: Any, value: Any, place: str) -> str:
     """Return the error message for a value that is not of the type `kind`."""
     shown = repr(value[:40]) if isinstance(value, str) else str(value)[:40]
-    return f"{place} = {shown} is not {_in_words(kind)}{_as_list(kind, value)}"
+    return f"{place} = {shown} is not {_type_text(kind)}{_as_list(kind, value)}"
 
 
 def _as_list(kind: Any, value: Any) -> str:
@@ -138,7 +138,7 @@ _WORDS: Mapping[Any, str] = {
 }
 
 
-def _in_words(kind: Any) -> str:
+def _type_text(kind: Any) -> str:
     """Return a type as error messages name it."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind in _WORDS:
@@ -148,9 +148,9 @@ def _in_words(kind: Any) -> str:
     if origin is tuple and parts[-1] is not Ellipsis:
         return f"a list of {len(parts)} values"
     if origin is tuple:
-        return "a list" if parts[0] is Any else f"a list, each value {_in_words(parts[0])}"
+        return "a list" if parts[0] is Any else f"a list, each value {_type_text(parts[0])}"
     if origin in (dict, Mapping) or is_dataclass(kind):
         return "a table"
     if float in parts:  # which a whole number is, too
         parts = tuple(part for part in parts if part is not int)
-    return " or ".join(map(_in_words, parts)) if parts else str(kind)
+    return " or ".join(map(_type_text, parts)) if parts else str(kind)

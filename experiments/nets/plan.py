@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from experiments.nets.data import Data, read_data, refuse_circles
-from experiments.nets.space import Space, combinations, ends, in_words, read_choices
+from experiments.nets.space import Space, combinations, ends, option_label, read_choices
 from experiments.nets.training import KINDS, checked_training, default_options
 from lite.typed import typed
 from search.system.metadata import quoted
@@ -206,7 +206,7 @@ class Plan:
         """Return the point with these options beside those of all."""
         whole = self.whole(options)
         kind = str(whole.get("kind", ""))
-        words = [in_words(name, value) for name, value in options.items() if name in self._varied.get(kind, ())]
+        words = [option_label(name, value) for name, value in options.items() if name in self._varied.get(kind, ())]
         unseeded = json.dumps({name: value for name, value in whole.items() if name != "seed"}, sort_keys=True)
         name = f"{kind}-{hashlib.sha256(unseeded.encode()).hexdigest()[:10]}"
         return Point(name, " ".join([kind, *words]), whole, int(whole.get("seed", 0)))

@@ -78,7 +78,7 @@ def ends(choices: Choices) -> tuple[Any, ...]:
     return choices.low, choices.high
 
 
-def in_words(name: str, value: Any) -> str:
+def option_label(name: str, value: Any) -> str:
     """Return an option with its value as labels show it: `width 64`, `shortcut`, `no shortcut`."""
     if isinstance(value, bool):
         return name if value else f"no {name}"

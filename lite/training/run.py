@@ -175,7 +175,7 @@ class Run:
             for batch in self.batches():
                 recent.append(self.take_step(batch))
                 if leakage is not None and (warning := leakage.add(batch)):
-                    self._warn(warning, progress)
+                    self._say(warning, progress)
                 epoch, place = divmod(self.step, self.steps_per_epoch)
                 trained, waiting = self.learnt - learnt_before, data.waited / progress.seconds()
                 in_epoch = place or self.steps_per_epoch
@@ -202,22 +202,21 @@ class Run:
                         record.interrupt()
                     break
         if leakage is not None and (warning := leakage.finish()):
-            self._warn(warning, progress)
+            self._say(warning, progress)
         for line in filter(None, (refused_while_reading(data.reader), self.held_out.refused)):
             progress.say(line)
         if self.step == self.steps:
             speed = progress.positions_per_second(self.learnt - learnt_before)
             for line in conclusion(self._facts(), speed, data.waited / progress.seconds()):
-                if line.startswith("warning: "):
-                    self._warn(line, progress)
-                else:
-                    progress.say(line)
+                self._say(line, progress)
         if ended:
             self.workers.meet()  # the first process to end would end the others, which may be writing
             raise KeyboardInterrupt
 
-    def _warn(self, line: str, progress: Progress) -> None:
-        self.warnings.append(line)
+    def _say(self, line: str, progress: Progress) -> None:
+        """Print a line, and keep it if it is a warning."""
+        if line.startswith("warning: "):
+            self.warnings.append(line)
         progress.say(line)
 
     def _line(self, recent: list[dict[str, float]], speed: float, waiting: float) -> Steps:
