@@ -16,7 +16,8 @@ from liteshogi.json_output import json_text
 class Command(Sweep):
     """Train, fold, test, time and play the networks of a plan. Resumes an interrupted run.
 
-    A plan is a TOML file, or the name of one that comes with the package: nets, squeeze, auxiliary, draw."""
+    A plan is a TOML file, or the name of one that comes with the package: nets, squeeze, auxiliary, draw, recipe,
+    volume, family. The last three name files that have to be made first, in their first lines."""
 
     plan: tyro.conf.Positional[Path]
     output: Output = Path("runs/sweep")

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from experiments.nets.plan import plan_of
-from experiments.nets.plan_file import read_plan
+from experiments.nets.plan_file import PLANS, read_plan
 from experiments.nets.sweep import Sweep
 from experiments.nets.training import RESNET, checked_training
 from lite.networks.shapes import shapes_alone
 from lite.training.train import train_value
+from liteshogi.commands.sweep import Command
 
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
 
@@ -22,6 +23,11 @@ def configured(options: object) -> dict[str, object]:
     """Return the training options of a point."""
     assert isinstance(options, dict)
     return {"data": ["a.hcpe"], **{name: value for name, value in options.items() if name != "positions"}}
+
+
+def test_the_help_names_every_plan() -> None:
+    words = set((Command.__doc__ or "").replace(",", " ").replace(".", " ").split())
+    assert {path.stem for path in PLANS.glob("*.toml")} <= words
 
 
 def test_every_point_of_the_family_can_be_built() -> None:
