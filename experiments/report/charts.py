@@ -6,9 +6,11 @@ are drawn in the reader's language.
 
 from __future__ import annotations
 
+import json
 import math
+import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -25,8 +27,11 @@ COLOURS = ("#3f83c8", "#d9742b", "#2f9e6e", "#b05cc6", "#b8901c", "#d64f5f", "#3
 """Colours that are visible on a white page and on a black one."""
 HOVER = {"content": "data"}
 LABEL = "label"
-BESIDE = {"align": "right", "baseline": "bottom", "dx": -7, "dy": -3, "fontSize": 11}
-"""Place of a point's label."""
+BESIDE = {"baseline": "bottom", "dy": -3, "fontSize": 11}
+LEFT, RIGHT = {"align": "right", "dx": -7}, {"align": "left", "dx": 7}
+"""Place of a point's label, and the sides of the point on which it may stand."""
+NEAR_LEFT = 0.3
+"""Share of the x axis whose points have their labels on the right, because the others' would cover the y axis."""
 EDGE = 12
 """Pixels between the outermost points and the frame, where the axis is logarithmic."""
 DIGITS = 5
@@ -39,6 +44,8 @@ ERROR = 1.96
 """Standard errors that a 95 % interval reaches to either side."""
 LINE_HEIGHT = 22
 """Height of a line of `intervals`, pixels."""
+NAME_LENGTH, NAME_HEIGHT = 26, 13
+"""Characters after which the name of such a line is wrapped, and the height of each further line of a name, pixels."""
 PNG_WIDTH = 720
 FONT = "system-ui, sans-serif"
 
@@ -140,8 +147,11 @@ def intervals(title: str, rows: Sequence[Row], name: str, x: str, by: str, among
         "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1, "tooltip": HOVER},
         "encoding": {"x": _measure(rows, x), "color": colour, **_shape(rows)},
     }
-    down = {"y": {"field": label(name), "type": "nominal", "sort": None, "title": None, "axis": {"grid": True}}}
-    height = LINE_HEIGHT * len({row[name] for row in rows}) + LINE_HEIGHT
+    wrapped = {text: textwrap.wrap(text, NAME_LENGTH) or [text] for text in (str(row[name]) for row in rows)}
+    axis = {"grid": True, "labelExpr": f"({json.dumps(wrapped)})[datum.label]"}
+    down = {"y": {"field": label(name), "type": "nominal", "sort": None, "title": None, "axis": axis}}
+    line_height = LINE_HEIGHT + NAME_HEIGHT * (max(map(len, wrapped.values())) - 1)
+    height = line_height * len(wrapped) + LINE_HEIGHT
     bounded = any(f"{x} from" in row for row in rows)
     return _chart(title, rows, down, [*(ends if bounded else ()), points], height)
 
@@ -175,10 +185,10 @@ def points(
         layers.append({"mark": {"type": "rule"}, "encoding": {**span, "color": colour}})
     mark = {"type": "point", "filled": True, "size": 80, "opacity": 1, "tooltip": HOVER}
     layers.append({"mark": mark, "encoding": {"y": _measure(rows, y), "color": colour, **_shape(rows)}})
-    if labels:
-        values = [_drawn({x: row[x], y: row[y], by: row[by], LABEL: name}) for name, row in labels.items()]
-        encoding = {"y": _measure(rows, y), "color": colour, "text": {"field": label(LABEL)}}
-        layers.append({"data": {"values": values}, "mark": {"type": "text", **BESIDE}, "encoding": encoding})
+    encoding = {"y": _measure(rows, y), "color": colour, "text": {"field": label(LABEL)}}
+    for side, named in _by_side(rows, labels or {}, x, log):
+        values = [_drawn({x: row[x], y: row[y], by: row[by], LABEL: name}) for name, row in named.items()]
+        layers.append({"data": {"values": values}, "mark": {"type": "text", **BESIDE, **side}, "encoding": encoding})
     return _chart(title, rows, {"x": {"field": label(x), "type": "quantitative", **_across(rows, x, log)}}, layers)
 
 
@@ -269,6 +279,21 @@ def _across(rows: Sequence[Row], x: str, log: bool) -> Spec:
         axis = {"values": _log_ticks(values), "labelOverlap": "greedy", "labelSeparation": 8}
         return {"scale": scale, "axis": axis}
     return {"scale": {"zero": False}, **(whole or _digits(values))}
+
+
+def _by_side(
+    rows: Sequence[Row], labels: Mapping[str, Row], x: str, log: bool
+) -> Iterator[tuple[Spec, dict[str, Row]]]:
+    """Yield the sides of points on which labels stand, each with its labelled rows."""
+
+    def place(row: Row) -> float:
+        return math.log(row[x]) if log and row[x] > 0 else row[x]
+
+    least, most = min(map(place, rows)), max(map(place, rows))
+    edge = least + NEAR_LEFT * (most - least)
+    for side, is_left in ((LEFT, False), (RIGHT, True)):
+        if named := {name: row for name, row in labels.items() if (place(row) < edge) == is_left}:
+            yield side, named
 
 
 def _colour(rows: Sequence[Row], by: str, among: Sequence[str] = ()) -> Spec:
