@@ -28,7 +28,7 @@ from search.evaluation.kernels import (
 from search.evaluation.network import MAX_LAYER, MAX_LAYERS, SCORE_SHIFT, EvalNetwork
 from search.evaluation.network_record import network_record
 from search.evaluation.output_buckets import bucket_of_position
-from search.evaluation.stacks import stack_of_position
+from search.evaluation.stacks import king_blocks, progress_of_code, stack_of_position, whole_progress
 from search.primitives.bits import popcount, trailing_zeros
 from search.primitives.llvm import make_load, make_store
 from search.primitives.memory import CACHE_LINE, aligned_zeros, load_word, new_record, record_dtype, store_word
@@ -69,6 +69,9 @@ accumulator_dtype = record_dtype(
         ("width_bytes", np.int64),
         ("keys", np.uint64, (SLOTS, 2)),  # [slot, perspective]: key of the position that the slot holds
         ("king_offsets", np.int64, (SLOTS, 2)),  # [slot, perspective]: the king's offset of its rows
+        ("progress_keys", np.uint64, SLOTS),  # key of the position whose progress the slot holds
+        ("progress_kings", np.int64, SLOTS),  # its kings, see `_kings`
+        ("progress_sums", np.int64, SLOTS),
         ("draw_output", np.int64),  # raw draw output of the last evaluation, if the network has one
         ("draw_worth", np.int64, 2),  # logarithm of the value of a draw for each colour, see draw_value.py
     ]
@@ -125,6 +128,7 @@ def set_draw_worth(accumulators, net, black, white):
 def reset_accumulators(accumulators):
     """Forget all sums, as for another game. Results never depend on it, because slots carry keys."""
     for slot in range(SLOTS):
+        accumulators.progress_keys[slot] = np.uint64(_NO_KEY)
         for perspective in range(2):
             accumulators.keys[slot, perspective] = np.uint64(_NO_KEY)
     accumulators.draw_output = 0
@@ -293,6 +297,44 @@ def update(pos, accumulators, net, perspective):
 
 
 @jit
+def keep_progress(pos, accumulators, total):
+    """Put the progress regression's sum (int64) into the slot of the position's ply."""
+    slot = np.int64(pos.ply) & (SLOTS - 1)
+    accumulators.progress_keys[slot] = pos.key
+    accumulators.progress_kings[slot] = _kings(pos)
+    accumulators.progress_sums[slot] = total
+
+
+@jit
+def _kings(pos):
+    """Return a number for the squares of both kings, int64."""
+    return np.int64(pos.king[0]) << 8 | np.int64(pos.king[1])
+
+
+@jit
+def _update_progress(pos, accumulators, net):
+    """Write the progress regression's sum to the slot of the position's ply.
+
+    It follows from that of an earlier position of the line whose kings stood on the same squares, else from all pieces.
+    """
+    ply, kings = np.int64(pos.ply), _kings(pos)
+    if accumulators.progress_keys[ply & (SLOTS - 1)] == pos.key:
+        return
+    for back in range(1, min(MAX_BACK, ply) + 1):
+        source = (ply - back) & (SLOTS - 1)
+        if accumulators.progress_keys[source] == pos.keys[ply - back] and accumulators.progress_kings[source] == kings:
+            black, white = king_blocks(pos)
+            total = accumulators.progress_sums[source]
+            for step in range(ply - back + 1, ply + 1):
+                for change in range(2):
+                    total += progress_of_code(net, black, white, np.int64(pos.added[step, change]))
+                    total -= progress_of_code(net, black, white, np.int64(pos.removed[step, change]))
+            keep_progress(pos, accumulators, total)
+            return
+    keep_progress(pos, accumulators, whole_progress(pos, net))
+
+
+@jit
 def _activate_view(sums, extra, net, inputs):
     if net.pairwise != 0:
         activate_pairwise(sums, extra, net.wrapped_bits, net.input_shift, inputs, net.width)
@@ -319,7 +361,7 @@ def forward(pos, accumulators, net):
         _activate_view(other, net.zero_row, net, inputs + np.uint64(net.view_inputs))
     stack = np.int64(0)
     if net.stacks != 1:
-        stack = stack_of_position(pos, net)
+        stack = stack_of_position(pos, net, accumulators.progress_sums[slot])
     first, last, direct = np.int64(0), net.layer_count - 1, np.int64(0)
     if net.squares_hidden != 0:
         sums, target = accumulators.hidden_sums, accumulators.hidden[0]
@@ -363,6 +405,8 @@ def bring_up(pos, accumulators, net):
     update(pos, accumulators, net, mover)
     if net.perspectives == 2:
         update(pos, accumulators, net, 1 - mover)
+    if net.progress_parts != 1:
+        _update_progress(pos, accumulators, net)
 
 
 @jit

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from search.compiling.jit import KERNEL, jit
-from search.evaluation.accumulator import Accumulators, forward, refresh, reset_accumulators, update
+from search.evaluation.accumulator import Accumulators, bring_up, forward, refresh, reset_accumulators, update
 from search.evaluation.feature_sets import BONA_END, FeatureSet, feature_set
 from search.evaluation.network import CLIPPED, PAIRWISE, EvalNetwork, Layer, Shards, view_inputs
 from search.evaluation.network_file import load_network
@@ -176,13 +176,10 @@ def _walk(pos, accumulators, net, moves, starts, part):
         update(pos, accumulators, net, np.int64(1))
         for index in range(starts[game], starts[game + 1]):
             do_move(pos, np.int64(moves[index]))
-            mover = np.int64(pos.turn)
             if part == REFRESH:
-                refresh(pos, accumulators, net, mover)
+                refresh(pos, accumulators, net, np.int64(pos.turn))
             elif part != PLAY:
-                update(pos, accumulators, net, mover)
-                if net.perspectives == 2:
-                    update(pos, accumulators, net, 1 - mover)
+                bring_up(pos, accumulators, net)
                 if part == FORWARD:
                     total += forward(pos, accumulators, net)
         for index in range(starts[game + 1] - 1, starts[game] - 1, -1):

@@ -244,8 +244,16 @@ def _hand_class(pos, net, colour):
 
 
 @jit
-def _progress_of_code(net, black, white, code):
-    """Return a piece's part of the regression's sum; `black` and `white` are the kings' blocks of the table."""
+def king_blocks(pos):
+    """Return where the parts of the progress table for the black and for the white king begin."""
+    black, white = np.int64(pos.king[0]), np.int64(SQUARES - 1) - np.int64(pos.king[1])
+    # Without a king, whatever is said of the position means nothing: the first square's numbers will do.
+    return black * BONA_END if black < SQUARES else np.int64(0), white * BONA_END if white >= 0 else np.int64(0)
+
+
+@jit
+def progress_of_code(net, black, white, code):
+    """Return a piece's part of the progress regression's sum, int64; `black` and `white` are the `king_blocks`."""
     of_black = np.int64(_load_int32(net.bona_pieces, code))
     of_white = np.int64(_load_int32(net.bona_pieces, CODES + 1 + code))
     if of_black < 0:
@@ -256,16 +264,14 @@ def _progress_of_code(net, black, white, code):
 
 
 @jit
-def _progress_sum(pos, net):
-    black, white = np.int64(pos.king[0]), np.int64(SQUARES - 1) - np.int64(pos.king[1])
-    # Without a king, whatever is said of the position means nothing: the first square's numbers will do.
-    black = black * BONA_END if black < SQUARES else np.int64(0)
-    white = white * BONA_END if white >= 0 else np.int64(0)
+def whole_progress(pos, net):
+    """Return the progress regression's sum over all pieces, int64."""
+    black, white = king_blocks(pos)
     total, men = net.progress_bias, np.int64(0)
     for square in range(SQUARES):
         piece = np.int64(pos.board[square])
         if piece != EMPTY:
-            total += _progress_of_code(net, black, white, piece * SQUARES + square)
+            total += progress_of_code(net, black, white, piece * SQUARES + square)
             men += np.int64(piece % KINDS != KING)
     for colour in range(2):
         for kind in range(HAND_KINDS):
@@ -273,14 +279,15 @@ def _progress_sum(pos, net):
             men += held
             for nth in range(held):
                 code = HAND_CODES + colour * HAND_SLOTS + HAND_OFFSET[kind] + nth
-                total += _progress_of_code(net, black, white, code)
+                total += progress_of_code(net, black, white, code)
     missing = np.int64(_load_int32(net.progress_table, black)) + np.int64(_load_int32(net.progress_table, white))
     return total + max(np.int64(MEN) - men, np.int64(0)) * missing
 
 
 @jit
-def stack_of_position(pos, net):
-    """Return the stack of a position's record, int64; `net` is the network's record."""
+def stack_of_position(pos, net, progress):
+    """Return the stack of a position's record, int64; `progress` is the regression's sum where the network has that
+    axis, and `net` the network's record."""
     mover = np.int64(pos.turn)
     found = np.int64(0)
     if net.hand_classes != 1:
@@ -290,8 +297,8 @@ def stack_of_position(pos, net):
         other = _load_int32(net.zones, (1 - mover) * (NO_KING + 1) + np.int64(pos.king[1 - mover]))
         found = found * net.king_zones * net.king_zones + net.king_zones * np.int64(own) + np.int64(other)
     if net.progress_parts != 1:
-        total, part = _progress_sum(pos, net), np.int64(0)
-        while part < net.progress_parts - 1 and _load_int64(net.progress_limits, part) <= total:
+        part = np.int64(0)
+        while part < net.progress_parts - 1 and _load_int64(net.progress_limits, part) <= progress:
             part += 1
         found = found * net.progress_parts + part
     return found

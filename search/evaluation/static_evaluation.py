@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from search.compiling.jit import jit
-from search.evaluation.accumulator import Accumulators, centipawns, evaluate_output, forward, refresh
+from search.evaluation.accumulator import Accumulators, centipawns, evaluate_output, forward, keep_progress, refresh
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
+from search.evaluation.stacks import whole_progress
 from search.rules.play import set_game, split_moves
 from search.rules.position import NO_KING, new_position
 from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, KING, PIECES_IN_BOX, SQUARES
@@ -87,6 +88,8 @@ def _evaluate_batch(pos, accumulators, net, pieces, hands, in_check, outputs):
         pos.checkers[0] = np.uint64(1) if in_check[index] else np.uint64(0)
         for perspective in range(net.perspectives):
             refresh(pos, accumulators, net, np.int64(perspective))
+        if net.progress_parts != 1:
+            keep_progress(pos, accumulators, whole_progress(pos, net))
         outputs[index, 0] = forward(pos, accumulators, net)
         if net.has_draw != 0:
             outputs[index, 1] = accumulators.draw_output
