@@ -126,7 +126,7 @@ class Size:
     bytes: int
     """Bytes of the weights as they are evaluated."""
     multiply_adds: int
-    """Multiplications of an evaluation, behind the first layer's sums."""
+    """Multiplications of an evaluation, behind the first layer's sums; of layer stacks one evaluates a position."""
 
 
 @dataclass(frozen=True)
@@ -252,5 +252,5 @@ def size_of_network(network: EvalNetwork) -> Size:
         network.feature_set.name,
         (network.width, network.perspectives, *(layer.bias.shape[-1] for layer in network.layers)),
         sum(part.nbytes for part in parts),
-        sum(layer.weight.size for layer in network.layers),
+        sum(layer.weight.size for layer in network.layers) // network.stacks.count,
     )

@@ -77,6 +77,9 @@ def test_sizes_by_hand() -> None:
     found = size_of_network(network)
     assert found.bytes - 2 * 64 - (16 * 128 + 16) - 4 * (16 + 1) == network.rows.nbytes
     assert found.multiply_adds == 16 * 128 + 16
+    stacked = size_of_network(random_network("piece_square", 64, (16,), 2, stacks=("k3k3",)))
+    assert stacked.bytes - found.bytes == 8 * ((16 * 128 + 16) + 4 * (16 + 1))
+    assert stacked.multiply_adds == found.multiply_adds
 
 
 def test_a_step_in_its_own_process_returns_its_result() -> None:
