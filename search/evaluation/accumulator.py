@@ -316,6 +316,7 @@ def _update_progress(pos, accumulators, net):
     """Write the progress regression's sum to the slot of the position's ply.
 
     It follows from that of an earlier position of the line whose kings stood on the same squares, else from all pieces.
+    Moves leave the number of missing men as it is.
     """
     ply, kings = np.int64(pos.ply), _kings(pos)
     if accumulators.progress_keys[ply & (SLOTS - 1)] == pos.key:
