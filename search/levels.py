@@ -58,14 +58,14 @@ class Level:
 
 
 LEVELS = (
-    Level("level1", 14, 260, depth=1, elo=-2510, error=145),
-    Level("level2", 10, 160, depth=1, elo=-2230, error=125),
-    Level("level3", 8, 75, depth=1, elo=-1945, error=105),
-    Level("level4", 8, 65, depth=2, elo=-1600, error=85),
-    Level("level5", 6, 40, nodes=3_000, elo=-1395, error=80),
-    Level("level6", 4, 30, nodes=5_000, elo=-1130, error=85),
-    Level("level7", 3, 20, nodes=9_000, elo=-750, error=105),
-    Level("level8", 2, 12, nodes=15_000, elo=-345, error=135),
+    Level("level1", 14, 260, depth=1, elo=-2510, error=105),
+    Level("level2", 10, 160, depth=1, elo=-2210, error=90),
+    Level("level3", 8, 75, depth=1, elo=-1920, error=75),
+    Level("level4", 8, 65, depth=2, elo=-1565, error=60),
+    Level("level5", 6, 40, nodes=3_000, elo=-1380, error=60),
+    Level("level6", 4, 30, nodes=5_000, elo=-1070, error=60),
+    Level("level7", 3, 20, nodes=9_000, elo=-670, error=75),
+    Level("level8", 2, 12, nodes=15_000, elo=-340, error=90),
 )
 """All levels, the weakest first. Table and command of the ratings: docs/results/leagues.md."""
 NAMES = (FULL, *(level.name for level in LEVELS))
