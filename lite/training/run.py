@@ -171,10 +171,11 @@ class Run:
         log = RunLog(record, self.folder.tensorboard, self.step if options.resume else None)
         with interrupt_flag() as interrupted, log:  # opening the log may take seconds
             log.write(Started(self.step, self.cp_per_logit))
-            leakage = self.held_out.leakage_check(data.reader.positions) if self.step == 0 else None
+            # A resumed run, too: its files may be others than those that it began with.
+            leakage = self.held_out.leakage_check(data.reader.positions)
             for batch in self.batches():
                 recent.append(self.take_step(batch))
-                if leakage is not None and (warning := leakage.add(batch)):
+                if warning := leakage.add(batch):
                     self._say(warning, progress)
                 epoch, place = divmod(self.step, self.steps_per_epoch)
                 trained, waiting = self.learnt - learnt_before, data.waited / progress.seconds()
@@ -201,7 +202,7 @@ class Run:
                     if record is not None:
                         record.interrupt()
                     break
-        if leakage is not None and (warning := leakage.finish()):
+        if warning := leakage.finish():
             self._say(warning, progress)
         for line in filter(None, (refused_while_reading(data.reader), self.held_out.refused)):
             progress.say(line)
