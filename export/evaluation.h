@@ -407,7 +407,7 @@ class Accumulator {
                 for (int nth = 1; nth <= held; ++nth) toggle(in_hand(colour, kind, nth));
                 men += held;
             }
-        top_->known[0] = top_->known[1] = false;
+        top_->known[0] = top_->known[1] = top_->has_progress = false;
         if (missing_ != (std::max)(0, MEN - men)) forget((std::max)(0, MEN - men));
     }
 
@@ -416,7 +416,7 @@ class Accumulator {
         assert(top_ - plies_.data() < MAX_PLIES);
         const Ply& before = *top_++;
         top_->change = change;
-        top_->known[0] = top_->known[1] = false;
+        top_->known[0] = top_->known[1] = top_->has_progress = false;
         top_->bucket[0] = before.bucket[0], top_->bucket[1] = before.bucket[1];
         top_->king[0] = before.king[0], top_->king[1] = before.king[1];
         if constexpr (KING_STRIDE > 0 || KING_ZONES > 1 || PROGRESS_PARTS > 1)
@@ -452,6 +452,8 @@ class Accumulator {
         std::uint8_t bucket[2];  // of each colour's king
         std::uint8_t king[2];    // its square; SQUARES if there is none
         bool known[2];           // whether the sums of a perspective have been made
+        bool has_progress;       // whether `progress` has been made
+        std::int64_t progress;   // sum of the progress regression over all pieces
     };
 
     // What a refresh begins with: the sums last made with the king in a bucket, and the codes that they are of.
@@ -469,7 +471,7 @@ class Accumulator {
     }
 
     // Index of the layers' copy for the position.
-    int stack(int mover) const {
+    int stack(int mover) {
         int found = 0;
         if constexpr (HAND_CLASSES > 1) found = HAND_CLASSES * hand_class(mover) + hand_class(1 - mover);
         if constexpr (KING_ZONES > 1)
@@ -491,15 +493,33 @@ class Accumulator {
     }
 
     // Part of a logistic regression's range over all pieces: its limits are those of the sum.
-    int progress() const {
-        const int black = top_->king[0], white = top_->king[1];
-        std::int64_t total = PROGRESS_BIAS + missing_ * network_.progress_of(0, 0, black, white);
-        for (int word = 0; word < WORDS; ++word)
-            for (std::uint64_t held = codes_[word]; held != 0; held &= held - 1)
-                total += network_.progress_of_code(64 * word + lowest(held), black, white);
+    int progress() {
+        if (!top_->has_progress) sum_progress();
         int part = 0;
-        while (PROGRESS_LIMITS[part] <= total) ++part;
+        while (PROGRESS_LIMITS[part] <= top_->progress) ++part;
         return part;
+    }
+
+    // Make the sum from the last ply's that was made if both kings stand where they stood, else from all pieces.
+    void sum_progress() {
+        const int black = top_->king[0], white = top_->king[1];
+        const Ply* from = top_;
+        for (int back = 0; !from->has_progress && from != plies_.data() && back < MAX_BACK; ++back) --from;
+        std::int64_t total = from->progress;
+        if (from->has_progress && from->king[0] == black && from->king[1] == white) {
+            for (const Ply* ply = from + 1; ply <= top_; ++ply)
+                for (int n = 0; n < 2; ++n) {
+                    total += network_.progress_of_code(ply->change.added[n], black, white);
+                    total -= network_.progress_of_code(ply->change.removed[n], black, white);
+                }
+        } else {
+            total = PROGRESS_BIAS + missing_ * network_.progress_of(0, 0, black, white);
+            for (int word = 0; word < WORDS; ++word)
+                for (std::uint64_t held = codes_[word]; held != 0; held &= held - 1)
+                    total += network_.progress_of_code(64 * word + lowest(held), black, white);
+        }
+        top_->progress = total;
+        top_->has_progress = true;
     }
 
     void place_king(int colour, int square) {
