@@ -24,7 +24,7 @@ class Pair:
 
     option: str
     base: NetResult
-    """The one with the default; if none has it, with the value that most networks have."""
+    """The one with the value that is the default of most kinds of networks in the plan, else the most common one."""
     changed: NetResult
     before: Any
     after: Any
@@ -70,17 +70,25 @@ def pairs_of(nets: Sequence[NetResult]) -> list[Pair]:
 def _of_option(option: str, nets: Sequence[tuple[dict[str, Any], NetResult]]) -> Iterator[Pair]:
     groups: dict[str, list[tuple[Any, NetResult]]] = defaultdict(list)
     common = Counter(json.dumps(given[option]) for given, _ in nets if option in given)
+    kinds = {net.options["kind"] for _, net in nets}
+    # Counted over all kinds, so that a change is never in the table in both directions.
+    defaults = Counter(json.dumps(default_options(kind).get(option)) for kind in kinds)
     for given, net in nets:
         if option in given:
             rest = {name: value for name, value in given.items() if name != option}
             groups[json.dumps(rest, sort_keys=True)].append((given[option], net))
     for group in groups.values():
-        default = default_options(group[0][1].options["kind"]).get(option)
-        group.sort(key=lambda one: (one[0] != default, -common[json.dumps(one[0])], _in_order(one[0])))
+        group.sort(key=lambda one: _preference(one[0], defaults, common))
         (value, base), *others = group
         for other, net in others:
             if other != value:  # a default, left out in one and given in the other
                 yield Pair(option, base, net, value, other)
+
+
+def _preference(value: Any, defaults: Counter[str], common: Counter[str]) -> tuple[int, int, tuple[str, str]]:
+    """Return a key that sorts the values of an option: that of a pair's base is the smaller one."""
+    text = json.dumps(value)
+    return -defaults[text], -common[text], _in_order(value)
 
 
 def _in_order(value: Any) -> tuple[str, str]:

@@ -162,6 +162,13 @@ def test_one_option_at_a_time_is_compared_with_its_default(plan: Plan) -> None:
     assert (cells["pairs"], cells["d1-RMSE"], cells["ns"]) == ("3", "-0.0100 +- 0.0014", "+10")
 
 
+def test_a_change_has_one_direction_whatever_the_default_of_a_kind(plan: Plan) -> None:
+    dense = [net_of(plan.made({"width": width})) for width in (128, 256)]
+    k_p = [net_of(plan.made({"kind": "k_p", "width": width})) for width in (128, 256)]
+    (line,) = cells_of(effects_as_markdown(pairs_of([*dense, *k_p])))
+    assert (line["change"], line["pairs"]) == ("width 256 to 128", "2")
+
+
 def test_nanoseconds_of_different_machines_are_not_subtracted(plan: Plan) -> None:
     def net(cpu: str, cost: float, hidden: int, king: str) -> NetResult:
         return on(net_of(plan.made({"width": 32, "hidden": [hidden], "king": king}), cost), cpu)
