@@ -163,7 +163,7 @@ def _make_room(expansion: Expansion, training: ValueTraining) -> None:
 
 
 def _are_demos(kept: RunRecord, expansion: Expansion) -> bool:
-    """Return whether a run is what the expansion makes, by whatever network."""
+    """Return whether a run is the demonstration's expansion, with any network."""
     sources = [source.sha256 for source in kept.sources]
     options = json_safe(expansion.deciding())
     return kept.verb == "expand" and kept.options == options and sources == [*map(digest_of, expansion.data)]

@@ -54,7 +54,7 @@ class FoldReport:
     mean_error: float
     """Root mean square error of the logit."""
     source: str
-    """Where the positions come from."""
+    """Source of the positions."""
     largest_sum: float
     """Bound of an accumulator lane, in units of the trained network."""
     input_shift: int

@@ -1,7 +1,7 @@
-"""YaneuraOu's `nn.bin` out, and brought in as a network file.
+"""Write networks as YaneuraOu's `nn.bin`, and import an `nn.bin` as a network file.
 
-What is written is what `search.evaluation.nnue_file` reads. A network that was read from an nn.bin is written as the
-same bytes; any other whose arithmetic is that of an nn.bin gets the text and hashes that YaneuraOu writes itself.
+`search.evaluation.nnue_file` reads these files. A network that was read from an nn.bin is written as the same bytes;
+any other whose arithmetic is that of an nn.bin gets the text and hashes that YaneuraOu writes itself.
 """
 
 from __future__ import annotations

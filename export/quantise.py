@@ -249,7 +249,7 @@ class _Seen:
 
     @classmethod
     def of(cls, folded: FoldedNetwork, sample: Sample, margin: float) -> tuple[_Seen, np.ndarray]:
-        """Return what the sample shows, and the outputs f8 (B, outputs); `margin` is a factor on ranges."""
+        """Return the ranges on the sample, and the outputs f8 (B, outputs); `margin` is a factor on ranges."""
         clipped = folded.clipped_sums(sample)
         first, *hidden, outputs = folded.activations_of(clipped, sample)
         lanes = np.minimum(_ranges(clipped, margin), folded.limit).reshape(folded.perspectives, -1).max(0)

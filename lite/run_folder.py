@@ -1,6 +1,6 @@
-"""The folder of a long run: `run.json` says what makes it, `results.jsonl` holds what it has found so far.
+"""The folder of a long run: `run.json` describes the run, `results.jsonl` holds its results so far.
 
-Every verb that works for long writes one. To write:
+Every long-running verb writes one. To write:
 
     @dataclass(frozen=True)
     class Epoch(Line, kind="epoch"):            # a typed line: fields as `lite.typed` takes them
@@ -22,7 +22,7 @@ Every verb that works for long writes one. To write:
         writer.add_product(network_path)        # digest of a file made here that others use; writes run.json
 
 The state is `running` inside the block (and for ever after a kill), then `done`, `interrupted` (KeyboardInterrupt, or
-`writer.interrupt()`), or `failed`. A folder without any line begins anew, whatever its run.json says. To read:
+`writer.interrupt()`), or `failed`. A folder without any line starts again, whatever its run.json says. To read:
 
     record = read_run(folder)                   # or find_run: None where there is no run.json
     for line in read_lines(folder, Epoch): ...  # lines of other kinds are skipped; a torn last line is ignored
@@ -96,7 +96,7 @@ class Net:
 
 @dataclass(frozen=True)
 class Machine:
-    """Where a run has worked."""
+    """A machine on which a run has worked."""
 
     cpu: str
     kernel: str
@@ -143,7 +143,7 @@ class RunRecord:
     sources: tuple[Source, ...]
     nets: tuple[Net, ...]
     files: dict[str, str]
-    """As in RunPlan; names without a folder lie in the run's own."""
+    """Digests as in `RunPlan.files`; a name without a folder is a file of the run's own folder."""
     made_by: tuple[Maker, ...]
     """Every maker that has worked here, the last one at the end."""
     started: str

@@ -107,7 +107,7 @@ def write_kif(game: Game, judgements: Sequence[Judgement | None], losses: Sequen
 def without_analysis(lines: list[str]) -> list[str]:
     """Return a position's comments without the last lines that this program wrote there.
 
-    Lines of players and of other programs stay, even if they look alike.
+    Lines of players and of other programs stay, even if they look the same.
     """
     text = "".join(f"{line}\n" for line in lines)
     for written in list(_WRITTEN_HERE.finditer(text))[-1:]:

@@ -23,7 +23,7 @@ from search.score import win_rate
 EVERY = 10
 """Moves between two figures."""
 LEAST_PAIRS = 10
-"""Fewest pairs that make a course: fewer say nothing."""
+"""Fewest pairs of which a course is computed: fewer show nothing but noise."""
 MOST_OVER = 0.95
 """Share of games that have ended at the last figure."""
 _GAMES = """select game.id, initial_position_sfen, black.player_name

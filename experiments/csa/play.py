@@ -149,7 +149,7 @@ class _Client:
         return self._is_interrupted() or bool(self._options.games and len(self._games) >= self._options.games)
 
     def _connect(self) -> None:
-        """Log in, play a game, and log out; without a game if none is wanted any more."""
+        """Log in, play a game, and log out; without a game if no further one is needed."""
         options = self._options
         with Connection(options.host, options.port, options.keep_alive, self._diary.write) as connection:
             log_in(connection, options.name, self._password, options.game)

@@ -12,9 +12,9 @@ from search.system.options import OptionError
 
 FLOODGATE = "wdoor.c.u-tokyo.ac.jp"
 DELAY = "NetworkDelay2"
-"""The option by which engines keep time for the way to the server."""
+"""Option by which engines reserve time for the connection to the server."""
 MARGIN = 1000
-"""Milliseconds kept for the way to the server for engines without that option."""
+"""Milliseconds reserved for the connection to the server, for engines without that option."""
 _NAME = re.compile(r"[A-Za-z0-9_@.\-]{1,32}")
 
 
@@ -29,7 +29,7 @@ class ServerPlay:
     port: int = 4081
     """The server's port."""
     game: str = "floodgate-300-10F"
-    """Game that is asked for, as shogi-server names it: seconds of each side and seconds per move, F for Fischer's
+    """Game to request, as shogi-server names it: seconds of each side and seconds per move, F for Fischer's
     clock. Empty for servers that pair by themselves."""
     engine: str = "default"
     """The player: a network's file or name, which this engine plays, or the command of a USI engine, perhaps with
@@ -44,8 +44,8 @@ class ServerPlay:
     """Centipawns: resign after three moves in a row with a score of minus this or less; 0 means that only the engine
     decides."""
     margin: int | None = None
-    """Milliseconds by which the engine's clock is less than the server's, for the way to the server. By default 0 for
-    engines that keep such time themselves (NetworkDelay2), 1,000 for others."""
+    """Milliseconds that the engine's clock is short of the server's, reserved for the connection. By default 0 for
+    engines that reserve such time themselves (NetworkDelay2), 1,000 for others."""
     comments: bool = True
     """Send the score and the best line of each move, which floodgate shows to all."""
     keep_alive: int = 60

@@ -36,7 +36,7 @@ class ServerGameLine(Line, kind="server game"):
 
 @dataclass(frozen=True)
 class LostConnection(Line, kind="lost connection"):
-    """A connection that ended before its time, or could not be made."""
+    """A connection that ended early, or could not be made."""
 
     at: str
     """Time, ISO 8601."""
@@ -61,7 +61,7 @@ class ServerReport:
     """Games whose result the server did not report, because the connection was lost."""
     losses_on_time: int
     lost_connections: int
-    """Connections that ended before their time, and failed attempts to connect."""
+    """Connections that ended early, and failed attempts to connect."""
     endings: dict[str, int]
     """Number of games by CSA's word for the ending."""
     folder: Path

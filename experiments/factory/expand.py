@@ -31,12 +31,11 @@ class Mixture:
     """Number of positions of each kind that are made of a recorded one, on average."""
 
     played: float = 1.0
-    """Share of the recorded positions that are taken themselves, at most 1; once, however often the data are gone
-    through."""
+    """Share of the recorded positions that are written themselves, at most 1; only in the first pass over the data."""
     random: float = 3.0
     """Positions per recorded one after random legal moves."""
     random_moves: int = 4
-    """Most random moves that are played; the least is one."""
+    """Largest number of random moves that are played; the smallest is one."""
     tree: float = 0.0
     """Positions per recorded one that a search from it evaluated."""
     tree_nodes: int = 1000
@@ -177,7 +176,7 @@ class ExpandWorker:
         return Product(records[kept].tobytes(), dict(counts))
 
     def _made(self, job: ExpandJob, random: np.random.Generator) -> list[_Made]:
-        """Return (codes, kind, indices of the sources) for every kind that is asked for."""
+        """Return (codes, kind, indices of the sources) for every requested kind."""
         mixture, codes = self._task.mixture, job.sources["hcp"]
         made: list[_Made] = []
         if job.turn == 0 and mixture.played:

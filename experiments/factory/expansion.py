@@ -1,4 +1,4 @@
-"""Relabelling and expansion: recorded positions out to workers, labelled positions back into shards."""
+"""Relabelling and expansion: workers label recorded or generated positions, which are written into shards."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from search.evaluation.network_file import load_network
 from search.system.bounds import check_numbers
 
 NODES_A_JOB = 5_000_000
-"""Nodes that a job's searches take, about: a few seconds, which is the work that a kill loses."""
+"""Approximate number of nodes of a job's searches: a few seconds, which is the work that a kill loses."""
 NODES_A_DEEP_LABEL = 2500
 """Nodes that a policy-value network's label counts as: fewer than it takes on a CPU, where a job of 2,000 labels takes
 20 seconds for 10 blocks of 128 channels, and more than on a GPU."""
@@ -63,7 +63,7 @@ class Expansion(Relabelling):
     searched: str = "default"
     """The network whose searches positions are taken from: a file, or the name of a shipped one."""
     positions: int | None = None
-    """Positions to make, going through the data as often as it takes; without it, the data are gone through once."""
+    """Positions to make, in as many passes over the data as needed; without it, one pass."""
 
     def deciding(self) -> Mapping[str, object]:
         return {**super().deciding(), **asdict(self.mixture)}
@@ -157,7 +157,7 @@ def _sources_a_job(mixture: Mixture, labels: Labelling) -> int:
 
 
 def _nodes_a_label(labels: Labelling) -> int:
-    """Return the nodes that a label takes, or as many as take its time, about."""
+    """Return the nodes of a label, or a number of nodes that take about as long."""
     if labels.label == "network":
         return NODES_A_DEEP_LABEL
     return labels.nodes or (100_000 if labels.depth else 20)

@@ -1,4 +1,4 @@
-"""Options of labels: what gives recorded and made positions their scores."""
+"""Options of labels: the source of the scores of recorded and generated positions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from search.system.options import OptionError
 
 @dataclass(frozen=True)
 class Labelling:
-    """How positions are labelled with scores."""
+    """Options of labelling positions with scores."""
 
     label: Label = "static"
     """Source of the scores. static: the network's evaluation, of positions not in check. quiescence: the evaluation
@@ -108,7 +108,7 @@ class Labelling:
         return {name: network_file_of(net) if is_deep else net for name, net in named.items() if net}
 
     def source(self) -> LabelSource:
-        """Return what labels positions. Raises OSError or ValueError."""
+        """Return the source of the labels. Raises OSError or ValueError."""
         if self.label == "engine":
             return EngineLabels(self.engine, self.engine_option, self.nodes, self.depth)
         if self.label == "result":

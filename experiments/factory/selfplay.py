@@ -29,9 +29,9 @@ from search.system.options import OptionError
 from search.system.paths import take_paths
 
 NODES_A_JOB = 3_000_000
-"""Most nodes that the moves of a job take, about: a few seconds, which is the work that a kill loses."""
+"""Approximate limit of the nodes of a job's moves: a few seconds, which is the work that a kill loses."""
 PLIES = 120
-"""Length of a game, about."""
+"""Approximate length of a game in plies."""
 GROWTH = 8
 """Number of jobs after which jobs have one game more."""
 

@@ -23,7 +23,7 @@ LONGEST = 1024
 LINES = 8
 """Maximum number of moves among which a soft choice is made."""
 UNSCORED = -32768
-"""Score of a move whose search was stopped before it had any."""
+"""Score of a move whose search was stopped before it found a score."""
 
 UNFINISHED, MATE, DECLARATION, SENNICHITE, PERPETUAL_CHECK, MOVE_LIMIT, WON_BY_SCORE, DRAWN_BY_SCORE = range(8)
 ENDINGS = (

@@ -1,4 +1,4 @@
-"""Openings of games: lines of a file or the start position, with random moves after them if asked for."""
+"""Openings of games: lines of a file or the start position, with random moves after them on request."""
 
 from __future__ import annotations
 

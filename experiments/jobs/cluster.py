@@ -26,7 +26,7 @@ from experiments.jobs.protocol import Failure, Product, Task, Worker, failure_li
 from search.compiling.source_digest import program_digest
 
 LOSSES = 20
-"""Times that a job may lose its process or node before the job itself is taken for the cause."""
+"""Times that a job may lose its process or node before the job itself counts as the cause."""
 _ASK_SECONDS = 5.0
 _opened: dict[str, Worker] = {}
 """In a process of the cluster: the open worker, by its task."""
@@ -62,7 +62,7 @@ class Cluster:
         self._capacity, self._asked = 0, float("-inf")
 
     def capacity(self) -> int:
-        """Return two for each CPU; asked for again now and then, as machines come and go."""
+        """Return two for each CPU. Callers ask again at intervals, because machines come and go."""
         if time.monotonic() - self._asked >= _ASK_SECONDS:
             self._asked = time.monotonic()
             self._capacity = 2 * max(1, int(ray.cluster_resources().get("CPU", 0)))

@@ -1,4 +1,4 @@
-"""The main loop of long work: jobs out, products into a run folder; the same call resumes an interrupted run."""
+"""The main loop of long work: run jobs and write their products into a run folder; the same call resumes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from search.system.interrupt import interrupt_flag
 UPDATE_SECONDS = 10.0
 """Time between two updates of run.json."""
 BARREN_JOBS, BARREN_SHARE = 20, 0.01
-"""A goal is given up when BARREN_JOBS jobs in a row add less than this share of their products: `Seen` may take that
-much for new even where all was made before."""
+"""A goal is given up when BARREN_JOBS jobs in a row add less than this share of their products: `Seen` may report that
+share as new even if all products were made before."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def gather(
 
 
 def report_complete(folder: Path, measured: str, others: str = "") -> None:
-    """Say that a folder was complete before the call, whose results are therefore those of an earlier one.
+    """Report that a folder was complete before the call, whose results are therefore those of an earlier one.
 
     measured: text of the progress line. others: how to get other results."""
     remedy = f"; {others}" if others else ""
@@ -212,7 +212,7 @@ def report_complete(folder: Path, measured: str, others: str = "") -> None:
 
 @contextmanager
 def _resumable(folder: Path) -> Iterator[Callable[[], bool]]:
-    """Turn requests to end into a flag, and say how to resume where the block ends in an exception."""
+    """Turn requests to end into a flag, and report how to resume if the block ends in an exception."""
     with interrupt_flag() as interrupted:
         try:
             yield interrupted

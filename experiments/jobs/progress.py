@@ -1,4 +1,4 @@
-"""The progress line: redrawn on a terminal, printed now and then elsewhere."""
+"""The progress line: redrawn on a terminal, printed at intervals elsewhere."""
 
 from __future__ import annotations
 

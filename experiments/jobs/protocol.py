@@ -19,7 +19,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class JobLine(Line):
-    """The finding of a job as a line of a run's results; its job is done."""
+    """The result of a job as a line of a run's results; a job with a line is done."""
 
     job: int
     """Number of the job."""
@@ -38,7 +38,7 @@ class Product:
     counts: Mapping[str, int | float] = field(default_factory=dict)
     """Figures that are summed over jobs: positions, games, nodes, seconds."""
     line: JobLine | None = None
-    """The finding of a job that makes no records; its `job` is set when it lands."""
+    """The result of a job that makes no records; its `job` is set when it lands."""
     answers: tuple[Line, ...] = ()
     """Lines for another folder: a judge's answers that were found on another machine."""
 
@@ -82,7 +82,7 @@ class Runner(Protocol):
         """Return how many jobs should be under way or waiting, so that no worker is idle."""
 
     def submit(self, number: int, job: Any) -> None:
-        """Have a job done."""
+        """Give a job to the workers."""
 
     def take(self, seconds: float) -> tuple[int, Product | Failure] | None:
         """Return the next job that has come back, after at most `seconds` of waiting; None if none has."""

@@ -30,7 +30,7 @@ class Judging:
     judge: str
     """Command of the USI engine that judges."""
     judge_option: tuple[str, ...] = ()
-    """NAME=VALUE options of the judge; one thread is best, as `workers` of it run at a time."""
+    """NAME=VALUE options of the judge; give it one thread, because `workers` judges run at a time."""
     judge_nodes: int = 500_000
     """Nodes of each of the judge's searches."""
     answers: Path = Path("runs/judge/answers")

@@ -1,4 +1,4 @@
-"""Positions whose moves are worth judging, chosen from recorded games: balanced ones, or ones with a mate threatened.
+"""Positions for judging moves, chosen from recorded games: balanced ones, or ones with a mate threatened.
 
 Each is written with the moves before it, so that a search can be given the memory that it has in a game. At most one
 per game is taken, so that they are independent of each other.
@@ -36,7 +36,7 @@ LEAD = 16
 MATE_NODES = 10_000
 """Nodes of the search for a threatened mate."""
 TRIES = 3
-"""Most positions per game that the judge is asked about."""
+"""Most positions per game that the judge evaluates."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def read_recorded(paths: tuple[Path, ...]) -> Iterator[RecordedGame]:
 
 
 def _found_in_a_row(made: dict[int, SelectedPosition]) -> int:
-    """Return the positions found in games before the first that is not done: haste must not decide the choice."""
+    """Return the positions found in games before the first that is not done: the order of jobs must not count."""
     count = number = 0
     while number in made:
         count += made[number].position is not None

@@ -1,6 +1,6 @@
 """d1-RMSE: the error of a network's win rate after one ply and quiescence, against long searches; and against results.
 
-A search asks its network about positions whose exchanges are settled, so the measure settles them too: it compares the
+A search evaluates positions whose exchanges are settled, so the measure settles them too: it compares the
 win rate of a search to depth 1 with that of a search of many nodes, on varied positions. It correlates with strength in
 games, which accuracy on played positions does not. Long searches share the errors of their network. Results of games do
 not, so where positions have them, the measure also predicts those.
@@ -83,7 +83,7 @@ class D1Figures:
 
 @dataclass(frozen=True)
 class ResultPrediction:
-    """How well a network predicts the results of games from the score after one ply and quiescence.
+    """Quality of a network's predictions of games' results by the score after one ply and quiescence.
 
     The names of the fields are those of JSON, where they stand beside other figures.
     """

@@ -1,4 +1,4 @@
-"""Reinforcement: a network plays, learns from its own searches, and is replaced by a better one, again and again.
+"""Reinforcement: in each generation a network plays, learns from its searches, and may be replaced by a better one.
 
 Everything is in one folder. Each generation is a row of stages, each of which is done once and resumes by itself, so
 the loop's only state is the list of stages that are done.

@@ -29,7 +29,7 @@ from search.system.paths import take_paths
 FROM_START = (6, 12)
 """Random plies without a file of openings."""
 OTHER_GAMES = "more games extend it, another seed in another folder plays others"
-"""How to get other games than those of a complete folder."""
+"""Advice on how to get games other than those of a complete folder."""
 DRAWN, REPEATED = 1000, 0.1
 """Most of the openings that may repeat an earlier one, as a share of the first 1,000: pairs count as independent."""
 

@@ -107,7 +107,7 @@ class Standing:
         self.counts: Counter[str] = Counter()
         """Sums over the pairs that count."""
         self.beyond = 0
-        """Pairs after the decision of the test, or beyond the number that is asked for."""
+        """Pairs after the decision of the test, or beyond the requested number."""
         self._pairs, self._sprt = pairs, sprt
         self._waiting: dict[int, Mapping[str, int | float]] = {}
         self._blacks: list[tuple[float, int]] = []

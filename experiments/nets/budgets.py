@@ -23,7 +23,7 @@ class Best:
 
     budget: int
     of: str
-    """Which networks these are."""
+    """Name of this group of networks."""
     machine: str
     cheapest: float
     """Nanoseconds of the cheapest of all."""

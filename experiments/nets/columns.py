@@ -20,9 +20,9 @@ class Row:
 
     net: NetResult
     point: Point | None
-    """None: the plan does not name it, as where a sampler chose it."""
+    """The network's point; None if the plan does not name it, for instance if a sampler chose it."""
     games: dict[str, Standing]
-    """By the way that they were played."""
+    """Games by the way in which they were played."""
     step_us: float | None = None
     """CPU microseconds per position of a training step."""
 
@@ -48,13 +48,13 @@ class Row:
 
     @property
     def million_positions(self) -> float:
-        """Millions of positions in what it learnt from; 0 if it was made elsewhere."""
+        """Millions of positions in its training data; 0 if the network was made elsewhere."""
         trained = self.net.trained
         return trained.samples / trained.epochs / 1e6 if trained else 0.0
 
     @property
     def result_share(self) -> float:
-        """Percentage of the game's result in what it learnt, the rest being the score."""
+        """Percentage of the game's result in its training targets; the score has the rest."""
         return 100 - 100 * float(self.net.options.get("lambda", 0.7))
 
 
@@ -220,7 +220,7 @@ ALL: list[Column] = [
 
 
 def table_columns(kinds: dict[str, str]) -> list[Column]:
-    """Return the columns of a table that a plan asks for: residuals by `kinds`, or else the work of training."""
+    """Return the columns of a plan's table: residuals by `kinds`, or else the work of training."""
 
     def of(kind: str) -> Column:
         return f"on {kind}", lambda row: _number(row.net.tested.residual_by_kind.get(kind), ".4f")

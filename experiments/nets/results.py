@@ -107,7 +107,7 @@ class Games(Keyed, kind="net games"):
 
     label: str
     by: str
-    """nodes, time or clock; stands in the name of the line, too."""
+    """nodes, time or clock; also part of the line's name."""
     standing: Standing
     nodes: int
     """Nodes or playouts per move of the network."""
@@ -116,7 +116,7 @@ class Games(Keyed, kind="net games"):
     digests: Mapping[str, str]
     """Digests of the opponent and of the openings."""
     speed_ratio: float | None = None
-    """Speed of the network's search over the opponent's; of games at equal time."""
+    """Speed of the network's search over the opponent's, for games at equal time."""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     made_by: Program = field(default_factory=program)

@@ -52,7 +52,7 @@ class Sampler:
         self._failed = 0
 
     def points(self) -> Iterator[Point]:
-        """Yield points that are not done, up to the number that the plan asks for."""
+        """Yield points that are not done, up to the plan's number."""
         import optuna
 
         for frozen in self._study.get_trials(states=[optuna.trial.TrialState.RUNNING]):

@@ -67,7 +67,7 @@ class Trained:
     cpu_seconds: float = 0.0
     """CPU time of the process, with that of its start."""
     warnings: tuple[str, ...] = ()
-    """Lines by which the training warned, as of held-out positions that it learnt from."""
+    """Warnings of the training, for instance about held-out positions in the training data."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class TrainStep:
     """Train a network to its end; an interrupted training is resumed."""
 
     training: Training
-    """Its `output` is the run's folder."""
+    """The training; its `output` is the run's folder."""
     progress: Path | None = None
     """File in which the training reports its steps and the time left."""
 

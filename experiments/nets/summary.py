@@ -104,7 +104,7 @@ def fill_page(page: Path, plan: Plan, results: Results) -> None:
 def correlation(figures: Sequence[float], rows: Sequence[Row]) -> tuple[float, float]:
     """Return the correlation of a figure with Elo over networks that have played, and its standard error.
 
-    The error is found by drawing networks anew, and the Elo of each within its error.
+    The error is estimated by resampling the networks, and the Elo of each within its error.
     """
     values = np.array(figures)
     elos, errors = np.array([row.elo for row in rows]), np.array([row.elo_error for row in rows]) / 1.96

@@ -1,6 +1,6 @@
-"""A sweep does what a plan says: sets are made, points done side by side, games played, tables and pictures drawn.
+"""Run a plan: make sets, train and measure points in parallel, play games, draw tables and pictures.
 
-Every result is kept when it is there. The same call resumes an interrupted sweep.
+Every result is written as soon as it is known. The same call resumes an interrupted sweep.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class SweepReport:
     points: int
     """Points that are done."""
     failed: Mapping[str, str]
-    """Why points and games failed, by their labels."""
+    """Reasons why points and games failed, by their labels."""
     table: str
     """The file of tables."""
 
@@ -137,7 +137,7 @@ class _Run:
     digests: dict[str, str] = field(default_factory=dict)
     """Digests of the files that the plan does not make."""
     unmade: dict[str, str] = field(default_factory=dict)
-    """Why sets could not be made."""
+    """Reasons why sets could not be made."""
     results: Results = field(init=False)
     writer: RunWriter = field(init=False)
     _numbered: int = 0
@@ -320,7 +320,7 @@ class _Run:
             choose_positions(data, int(point.options["positions"]), cut)
 
     def _digests(self, point: Point) -> dict[str, str]:
-        """Return the digests of a point's training data: sets that are made again may come out otherwise."""
+        """Return the digests of a point's training data: sets that are made again may differ."""
         made = {file.name: file.of.sha256 for file in self.results.all(File)}
         known = self.digests | made
         return {name: known[name] for name in point.options.get("data", ()) if name in known}
@@ -343,7 +343,7 @@ class _Run:
         return max(1, len(machine_cores()[0]) // (threads if isinstance(threads, int) else 1))
 
     def _time_steps(self) -> None:
-        """Time training steps of the first seed of every network in turn, if the plan asks for it and some are new."""
+        """Time training steps of the first seed of every network in turn, if the plan requests it and some are new."""
         firsts: dict[str, Point] = {}
         for point in self.plan.known_points():
             if not point.net and self.results.find(NetResult, *point.key):

@@ -217,7 +217,7 @@ def agreeing(
     show: Callable[[str], None] = lambda stage: None,
     what: str = "",
 ) -> Agreement[Run]:
-    """Run until the `repeats` fastest are within ALIKE of the fastest, or so many were made that they will not be.
+    """Run until the `repeats` fastest are within ALIKE of the fastest, or until too many runs were made.
 
     show: takes the stage before each run; what: is timed.
     """

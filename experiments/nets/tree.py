@@ -1,4 +1,4 @@
-"""Positions where searches asked their network in one place alone, and scores of searches that leave steps out."""
+"""Positions that searches evaluated in one place alone, and scores of searches that leave steps out."""
 
 from __future__ import annotations
 

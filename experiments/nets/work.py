@@ -1,7 +1,7 @@
-"""A point's way: trained, folded, tested, timed.
+"""The steps of a point: train, fold, test, time.
 
-All of it lies in the point's folder, and what is there is not done again: `run/` of the training, the network, and a
-file with the result of each step.
+The results lie in the point's folder: `run/` of the training, the network, and a file with the result of each step. A
+step whose result is there is not repeated.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class PointTask:
 
 
 class PointWorker:
-    """Does points sequentially. The product of one that fails says why."""
+    """Processes points sequentially. The product of a point that fails gives the reason."""
 
     def __init__(self, task: PointTask) -> None:
         self._place, self._measures = task.place, task.measures

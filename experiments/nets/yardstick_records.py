@@ -35,8 +35,8 @@ class Yardstick:
     output: Path = Path("yard")
     """Folder of the positions. The same command resumes an interrupted run."""
     positions: int = 20_000
-    """Number of positions, about; the standard error of d1-RMSE of 20,000 is about 0.0012. Results need ten times as
-    many, from far more games than there are positions per game: positions of one game are alike."""
+    """Approximate number of positions; the standard error of d1-RMSE of 20,000 is about 0.0012. Results need ten times
+    as many, from far more games than there are positions per game, because positions of one game are similar."""
     truth: Truth = "searches"
     """Reference that networks are measured against. searches: the scores of long searches. results: the results of the
     recorded games, without any search."""

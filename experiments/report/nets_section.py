@@ -188,8 +188,11 @@ def _effects(run: str, pairs: Sequence[Pair], kinds: Sequence[str]) -> Chart:
 
 
 def _chart_over_cost(title: str, rows: Sequence[Row], worth: str, kinds: Sequence[str], lower: bool) -> Chart:
-    """Nanoseconds of different machines do not compare: each has a front of its own. Networks made elsewhere learnt
-    from other positions, and are in none."""
+    """Return the chart of a figure over nanoseconds.
+
+        Nanoseconds of different machines do not compare: each machine has its own front. Networks made elsewhere learnt
+    from other positions, and are in none.
+    """
     own = [row for row in rows if row["kind"] != ELSEWHERE]
     machines = dict.fromkeys(row[MACHINE] for row in own)
     front = [

@@ -95,7 +95,7 @@ def _held_out(run: Run) -> tuple[str, ...]:
     digests = {Path(path): digest for path, digest in run.record.files.items()}
 
     def digest_of(name: Path) -> str:
-        """Paths in `files` are absolute, and the option's are as they were typed."""
+        """Return the digest of a file. Paths in `files` are absolute, the option's are as they were typed."""
         ends = (digest for path, digest in digests.items() if path.parts[-len(name.parts) :] == name.parts)
         return digests.get(name) or next(ends, str(name))
 

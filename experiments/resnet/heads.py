@@ -1,4 +1,4 @@
-"""How well the heads of a policy-value network besides the value predict: moves, draws and other rare events."""
+"""Quality of the heads of a policy-value network besides the value: moves, draws and other rare events."""
 
 from __future__ import annotations
 

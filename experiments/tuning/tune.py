@@ -47,7 +47,7 @@ class Tuning(CountedGames):
 
 @dataclass(frozen=True)
 class TunedParameter:
-    """A number of the search and what the games have made of it."""
+    """A parameter of the search and its value after the games."""
 
     default: int
     value: float
@@ -61,7 +61,7 @@ class TuningReport:
 
     games: int
     of: int
-    """Games that are asked for."""
+    """Number of requested games."""
     folder: Path
     parameters: Mapping[str, TunedParameter]
 

@@ -35,7 +35,7 @@ WIDTH_STEP = 64
 """YaneuraOu's AVX2 build takes rows of a multiple of this."""
 HIDDEN_STEP = 8
 PAIR_MEAN, SQUARE_MEAN, CLIPPED_MEAN = 0.25, 0.3, 0.5
-"""Mean inputs of untrained layers, about: products, squares and clipped sums."""
+"""Approximate mean inputs of untrained layers: products, squares and clipped sums."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ _POSITIONS = 1 << 20
 
 @dataclass(frozen=True)
 class ReadingSpeed:
-    """How fast one record file is read, in positions per CPU second of all threads."""
+    """Reading speed of one record file, in positions per CPU second of all threads."""
 
     positions: int
     """Number of positions measured."""

@@ -34,7 +34,7 @@ class HeldOut:
         self.last = None if saved is None or self.changed else saved.state.tested
         """The last test."""
         self.best, self.forgotten = (None, "") if saved is None else self._kept(saved.state.best)
-        """The best epoch so far, and the reason why it is chosen anew; empty if it is not."""
+        """The best epoch so far, and the reason why it is chosen again; empty if it is not."""
 
     def _kept(self, best: BestEpoch | None) -> tuple[BestEpoch | None, str]:
         """Return the best epoch of a resumed run if its loss can be compared with later ones, else the reason."""

@@ -1,4 +1,4 @@
-"""A check that held-out positions are not also learnt from, whatever the formats of the files.
+"""A check that held-out positions are not among the training positions, whatever the formats of the files.
 
 Equal files are refused before a run. Games that were converted, merged or sampled into other files are found by their
 positions: hashes of held-out positions are compared with those of the first positions that are learnt from, which are
@@ -15,11 +15,11 @@ from lite.records.batch import Batch
 from search.rules.shogi import EMPTY
 
 HELD_OUT_POSITIONS = 200_000
-"""Held-out positions that are hashed, at most."""
+"""Largest number of held-out positions that are hashed."""
 COMPARED_POSITIONS = 500_000
-"""Positions learnt from that are compared, at most."""
+"""Largest number of training positions that are compared."""
 MOST_PIECES = 36
-"""Pieces on the board of a position that is compared, at most: 40 at the start."""
+"""Largest number of pieces on the board of a compared position; the first position has 40."""
 LEAST_FOUND = 5
 LEAST_SHARE = 0.01
 """Least number of equal positions that gives a warning, and their least share of the held-out positions."""
@@ -40,7 +40,7 @@ def position_hashes(batch: Batch) -> np.ndarray:
 
 
 class LeakageCheck:
-    """Compares the first positions that a run learns from with its held-out positions."""
+    """Compares the first training positions of a run with its held-out positions."""
 
     def __init__(self, held_out: Iterable[Batch], positions: int) -> None:
         """`positions`: the number of positions in the data."""
@@ -58,7 +58,7 @@ class LeakageCheck:
         """Whether enough positions were compared."""
 
     def add(self, batch: Batch) -> str:
-        """Compare the positions of a batch that is learnt from; return the `warning` after the last one, else ""."""
+        """Compare the positions of a training batch; return the `warning` after the last one, else ""."""
         if self.is_done:
             return ""
         hashes = position_hashes(batch)
@@ -87,7 +87,7 @@ class LeakageCheck:
         return min(1.0, len(self._found) / max(1, len(self._known)) / seen)
 
     def warning(self) -> str:
-        """Return the line about held-out positions that are learnt from; empty if there are too few of them."""
+        """Return the line about held-out positions in the training data; empty if there are too few of them."""
         if len(self._found) < LEAST_FOUND or self.share < LEAST_SHARE:
             return ""
         return (

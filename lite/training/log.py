@@ -40,7 +40,7 @@ class Steps(Line, kind="steps"):
     """Share of the time that steps waited for records."""
     decoded_positions_per_s: float
     learnt: int
-    """Positions learnt from since the run began, each counted as often as it came."""
+    """Training positions since the run began, each counted as often as it was used."""
 
 
 @dataclass(frozen=True)
@@ -135,5 +135,5 @@ def lines_of(kind: type[Kind], log: Sequence[TrainingLine]) -> list[Kind]:
 
 
 def positions_learnt(log: Sequence[TrainingLine]) -> int:
-    """Return the number of positions that a run has learnt from, each counted as often as it came."""
+    """Return the number of training positions of a run, each counted as often as it was used."""
     return max((line.learnt for line in lines_of(Steps, log)), default=0)

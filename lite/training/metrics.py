@@ -1,4 +1,4 @@
-"""How well a value network predicts held-out games: accuracy, log loss, Brier score and calibration, also by bands.
+"""Quality of a value network's predictions on held-out games: accuracy, log loss, Brier score, calibration.
 
 Two conventions for draws are in use and differ by up to a point, so both are reported: `accuracy` leaves drawn games
 out; `accuracy_draw_as_win` counts a draw as a win for the mover, as dlshogi does. A logit of exactly 0 predicts a win.

@@ -12,12 +12,12 @@ from lite.training.state import Extension, InitialNetwork
 
 @dataclass(frozen=True)
 class NetworkOrigin:
-    """How a network came to be."""
+    """Origin of a network: its training, data and versions."""
 
     kept: str
     """`last` or `best` of the epochs so far, or `epoch`."""
     epoch: float
-    """Epochs learnt from."""
+    """Number of epochs that it was trained for."""
     options: Mapping[str, Any]
     """See `TrainingOptions.fixed_options`."""
     init_from: InitialNetwork | None

@@ -29,7 +29,7 @@ FREE_OPTIONS = (
     "output", "data", "valid", "epochs", "init_from", "save_minutes", "keep_epochs", "threads", "device",
     "progress_table",
 )  # fmt: skip
-"""Options that a resumed run may be given otherwise: how long it is, and where files lie. Their content is compared."""
+"""Options that may differ in a resumed run: its length, and the places of files, whose content is compared."""
 
 
 def difference(name: str, before: Any, value: Any) -> str:

@@ -26,7 +26,7 @@ class Progress:
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
     def positions_per_second(self, trained: int) -> float:
-        """Return the mean speed, where `trained` positions were learnt from since this call of the run began."""
+        """Return the mean speed, given the number of positions `trained` on since this call of the run began."""
         return trained / self.seconds()
 
     def seconds(self) -> float:

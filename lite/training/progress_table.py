@@ -22,7 +22,7 @@ from search.evaluation.stacks import PROGRESS_SHIFT
 from search.rules.shogi import SQUARES
 
 POSITIONS = 300_000
-"""Positions that a table is learnt from; the list of their rows takes 300 bytes each."""
+"""Number of positions from which a table is learnt; the list of their rows takes 300 bytes each."""
 _PLAIN_BYTES = 8 * SQUARES * BONA_END
 """Size of a progress.bin: float64 weights and nothing else."""
 _STEPS, _RATE, _BATCH = 150, 0.02, 8192

@@ -51,7 +51,7 @@ class Facts:
     init_from: InitialNetwork | None
     extended: tuple[Extension, ...]
     forgotten: str
-    """Reason why the best network is chosen anew; empty if it is not."""
+    """Reason why the best network is chosen again; empty if it is not."""
     best: BestEpoch | None
     tested: EpochTest | None
     """Held-out figures of the network at this step."""

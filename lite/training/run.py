@@ -271,7 +271,7 @@ class Run:
         )
 
     def _origin(self, kept: str) -> NetworkOrigin:
-        """Return how the network came to be, for its file."""
+        """Return the origin of the network, for its file."""
         tested = self.held_out.figures_at(self.step)
         return NetworkOrigin(
             kept=kept,

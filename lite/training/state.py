@@ -64,7 +64,7 @@ class RunState:
     """Steps taken."""
     steps_per_epoch: int
     learnt: int
-    """Positions learnt from, each counted as often as it came."""
+    """Training positions so far, each counted as often as it was used."""
     cp_per_logit: float
     """Scale of the scores."""
     average_count: int

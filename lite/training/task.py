@@ -125,4 +125,4 @@ class Task(ABC):
 
     @abstractmethod
     def save_network(self, path: Path, model: Any, origin: NetworkOrigin) -> None:
-        """Write a network and how it came to be."""
+        """Write a network and its origin."""
