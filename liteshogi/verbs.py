@@ -22,7 +22,7 @@ SECTIONS: dict[str, dict[str, Verb]] = {
         "match": Verb("play a match or a league, and report Elo with its error"),
         "puct": Verb("speak USI with a policy-value network, searched by PUCT"),
         "floodgate": Verb("play on floodgate or another CSA server"),
-        "warmup": Verb("compile the engines ahead for a quick first start"),
+        "warmup": Verb("compile the engines in advance for a quick first start"),
     },
     "Look at games and positions": {
         "analyse": Verb("search games: scores, best lines, mistakes"),

@@ -47,7 +47,7 @@ def find_arena() -> Path:
         return program
     if sys.version_info[:2] == (3, 12):
         raise ValueError(
-            "on Python 3.12 ShogiArena, which plays this match, needs an environment of its own, for it wants NumPy 2 "
+            "on Python 3.12 ShogiArena, which plays this match, needs its own environment, because it requires NumPy 2 "
             "and cshogi NumPy 1: pipx install shogiarena"
         )
     raise ModuleNotFoundError("shogiarena is not installed", name="shogiarena")
@@ -64,7 +64,7 @@ def check_arena() -> None:
     if known and sys.version_info >= (3, 14):
         raise ValueError(
             f"ShogiArena {NOT_ON_PYTHON_3_14} does not start on Python 3.14: play matches between programs with "
-            "Python 3.11 to 3.13, with a later ShogiArena, or with one of an environment of its own: "
+            "Python 3.11 to 3.13, with a later ShogiArena, or with one in its own environment: "
             "pip uninstall shogiarena; pipx install --python python3.13 shogiarena"
         )
 

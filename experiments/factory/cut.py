@@ -24,7 +24,7 @@ def cut_evenly(sources: Sequence[Path], positions: int, output: Path) -> int:
     parts = [np.memmap(path, hcpe_dtype, "r", shape=path.stat().st_size // hcpe_dtype.itemsize) for path in files]
     starts = np.cumsum([0, *map(len, parts)])
     if positions > starts[-1]:
-        raise ValueError(f"{output.name}: {positions:,} positions are asked for, and there are {starts[-1]:,}")
+        raise ValueError(f"{output.name}: {positions:,} positions are requested, but there are {starts[-1]:,}")
     wanted = (np.arange(positions) * (starts[-1] / positions)).astype(np.int64)
     edges = np.searchsorted(wanted, starts)
     taken = [part[wanted[edges[n] : edges[n + 1]] - starts[n]] for n, part in enumerate(parts)]

@@ -86,7 +86,7 @@ class Mixture:
         if self.kept > 1:
             raise OptionError(f"`kept` {self.kept}: must be at most 1, a search of each recorded position", "kept")
         if not any(getattr(self, name) for name in kinds):
-            raise OptionError(f"no positions are asked for: set {', '.join(f'`{one}`' for one in kinds)}", *kinds)
+            raise OptionError(f"no positions are requested: set {', '.join(f'`{one}`' for one in kinds)}", *kinds)
 
 
 _Made = tuple[np.ndarray, np.ndarray | int, np.ndarray]

@@ -307,8 +307,8 @@ class _ShardWork:
             self._barren = self._barren + 1 if is_barren else 0
             if self._barren == BARREN_JOBS:
                 raise ValueError(
-                    f"{self._shards.folder}: the last {BARREN_JOBS} jobs have made next to nothing new, so {amount:,} "
-                    f"{name} will not be reached; ask for fewer, or for more variety"
+                    f"{self._shards.folder}: the last {BARREN_JOBS} jobs have made almost nothing new, so {amount:,} "
+                    f"{name} will not be reached; request fewer, or more variety"
                 )
 
     def _reached(self) -> int | float:

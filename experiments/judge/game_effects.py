@@ -47,7 +47,7 @@ class GameEffectOptions:
     plies: int = 50
     """Plies after which a game is broken off and judged."""
     pairs: int = 1000
-    """Pairs of games, each from one opening. An interrupted run reports its pairs if no more are asked for."""
+    """Pairs of games, each from one opening. An interrupted run reports its pairs if no more are requested."""
     change: tuple[str, ...] = ()
     """Changes to measure, each in quotes: "futility_base=31 futility_margin=78" "skip_probcut=true"."""
     names: tuple[str, ...] = ()

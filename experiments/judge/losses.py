@@ -49,7 +49,7 @@ class LossOptions:
     parameters, and steps to leave out, as in skip_null_move=true."""
     earlier: int = 0
     """Number of its earlier turns in the game that the judged engine searches first, so that its table and histories
-        are those of a game; 0 means that they are empty."""
+    are those of a game; 0 means that they are empty."""
     each_step: bool = False
     """Judge also the choices with each step of the search left out; in process."""
     count: int | None = None

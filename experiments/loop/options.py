@@ -92,9 +92,7 @@ class Loop:
         check_numbers(self, "seed", least=0, most=None)
         check_share("held_out", self.held_out)
         if self.keep is not None and self.keep < self.window:
-            raise OptionError(
-                f"`keep` {self.keep}: must be at least `window` {self.window}, which are learnt from", "keep", "window"
-            )
+            raise OptionError(f"`keep` {self.keep}: must be at least `window` {self.window}", "keep", "window")
         for name in ("gate_games", "against_games"):
             if (games := getattr(self, name)) < 2 or games % 2:
                 raise OptionError(f"`{name}` {games}: must be even, as openings are played in pairs", name)

@@ -136,7 +136,7 @@ class CountedGames:
             least, most = self.plies()
             raise OptionError(
                 f"`random_plies` {least} {most}: {share:.0%} of the openings would repeat, and equal openings give "
-                "equal games; reduce `games`, or ask for more random moves",
+                "equal games; reduce `games`, or play more random moves",
                 "random_plies",
                 "games",
             )

@@ -216,7 +216,7 @@ def _choose_games(files: Sequence[Path], positions: int, output: Path) -> int:
     wanted = int(np.searchsorted(total, positions)) + 1
     if wanted > len(games):
         there = int(total[-1]) if games else 0
-        raise ValueError(f"{files[0]}: only {there:,} positions in its games, {positions:,} are wanted")
+        raise ValueError(f"{files[0]}: only {there:,} positions in its games, but {positions:,} are requested")
     chosen = sorted(order[:wanted])
     write_atomically(output, np.concatenate([games[game][0] for game in chosen]).tobytes())
     return sum(games[game][1] for game in chosen)

@@ -38,8 +38,8 @@ ABOUT_BUDGETS = (
     "d1-RMSE within two standard errors of their difference."
 )
 ABOUT_EFFECTS = (
-    "Mean differences between networks that are alike in all else. Their errors treat the networks as independent, so "
-    "they are too wide; the variation between trainings is in the line of `seed`."
+    "Mean differences between networks that are equal in all other options. Their errors treat the networks as "
+    "independent, so they are too wide; the variation between trainings is in the line of `seed`."
 )
 
 

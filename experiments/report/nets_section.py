@@ -190,7 +190,7 @@ def _effects(run: str, pairs: Sequence[Pair], kinds: Sequence[str]) -> Chart:
 def _chart_over_cost(title: str, rows: Sequence[Row], worth: str, kinds: Sequence[str], lower: bool) -> Chart:
     """Return the chart of a figure over nanoseconds.
 
-        Nanoseconds of different machines do not compare: each machine has its own front. Networks made elsewhere learnt
+    Nanoseconds of different machines do not compare: each machine has its own front. Networks made elsewhere learnt
     from other positions, and are in none.
     """
     own = [row for row in rows if row["kind"] != ELSEWHERE]

@@ -81,7 +81,7 @@ def training_section(runs: Sequence[Run]) -> Section:
         charts += _drawn(found.by_ply, f"Accuracy by ply{on}", "ply", "accuracy, %")
     about = (
         "Training loss by step, and for held-out games accuracy by step, and calibration and accuracy by ply of the "
-        "last epoch. Runs with other held-out games have charts of their own, as their figures do not compare."
+        "last epoch. Runs with other held-out games have separate charts, because their figures do not compare."
     )
     return Section("Training", about, charts, [Table(HEAD, table)], list(map(origin_of, runs)))
 

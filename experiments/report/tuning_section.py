@@ -41,5 +41,5 @@ def tuning_section(runs: Sequence[Run]) -> Section:
             value = spsa.values[one.name]
             steps = f"{(value - one.default) / one.step:+.2f}"
             cells.append([run.name, one.name, str(one.default), f"{value:.2f}", steps])
-    about = "Numbers of the search as pairs of games have moved them (SPSA), in their own steps from the defaults."
+    about = "Parameters of the search over the pairs of games (SPSA): distance from the default, in steps."
     return Section("Tunings", about, charts, [Table(HEAD, cells)], [origin_of(run) for run in runs])

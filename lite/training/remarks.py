@@ -104,7 +104,7 @@ def introduction(run: Facts) -> Iterator[str]:
         rate = rate_at(options.optimiser, run.step, run.steps)
         yield (
             f"extended from {amount(run.extended[-1].epochs, 'epoch')} to {options.epochs}: the learning rate jumps to "
-            f"{rate:.2g} of {highest_rate(options.optimiser):.2g}, as a run of the new length has it at this step"
+            f"{rate:.2g} of {highest_rate(options.optimiser):.2g}, the rate of a run of the new length at this step"
         )
 
 

@@ -21,8 +21,8 @@ from search.system.options import OptionError
 class Command:
     """Convert an opening book from YaneuraOu's text format (.db) to its binary format (.ybb).
 
-    The binary book is searched on disk, however large it is. It has moves, values and depths; replies and counts of
-    games have no place in it. Lines that cannot be read are left out and counted. The index is kept in memory while
+    The binary book is searched on disk, however large it is. It has moves, values and depths, but no replies and counts
+    of games. Lines that cannot be read are ignored and counted. The index is kept in memory while
     the book is written: 44 bytes per position.
     """
 

@@ -43,7 +43,7 @@ class PrintedGeneration:
     """A generation that is done; generation 0 has no more than the figures of the yardstick."""
 
     generation: int
-    """Its number."""
+    """Number of the generation."""
     accepted: bool | None
     """Whether its network has become the best one."""
     games: int | None

@@ -66,7 +66,7 @@ class Command:
 
     With --nodes or --depth networks play in this process, on all cores, or on a Ray cluster. By the clock (--byoyomi,
     --time, --increment), and where one player is another engine or version, all play through ShogiArena as USI engines,
-    with `go nodes N` if --nodes is given. An engine that crashes, makes an illegal move or exceeds its time has lost
+    with `go nodes N` if --nodes is given. An engine that crashes, makes an illegal move or exceeds its time loses
     that game."""
 
     first: tyro.conf.Positional[str]
@@ -78,8 +78,8 @@ class Command:
     gauntlet: bool = False
     """In a league, the first player plays each other one, and the others do not meet."""
     neighbours: int = 0
-    """In a league, players meet only those at most so many places before or after them, as games of very unequal
-    players say little about their ratings; 0 means that all meet. In process."""
+    """In a league in process, each player meets only those at most so many places before or after it, because games
+    of very unequal players hardly help to rate them; 0 means that all meet."""
     games: int | None = None
     """Games to play, in a league per meeting; an even number plays every opening with both colours. By default 1,000,
     in a league 100, with --sprt as many as the test takes (100,000 at most), and 20 through ShogiArena."""

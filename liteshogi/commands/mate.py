@@ -39,7 +39,7 @@ class SolvedPosition:
     seconds: float
     """Wall time."""
     tsume_plies: int | None = None
-    """Length without futile interpositions (無駄合); None if it was not asked for or not found."""
+    """Length without futile interpositions (無駄合); None if it was not requested or not found."""
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ class Command(Report):
     """Write no page: check whether networks, data and shards still have the recorded digests and sizes."""
     language: Language = "auto"
     """Language of page, messages and errors: ja, en, or auto. auto is Japanese if the system's locale is Japanese.
-    Matches, leagues, games on servers and all that surrounds the sections are translated; the other sections are
-    English."""
+    The sections of matches, leagues and games on servers are translated, and the page around the sections; the other
+    sections are English."""
     json: Json = False
 
     @property

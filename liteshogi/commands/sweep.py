@@ -34,4 +34,4 @@ class Command(Sweep):
         else:
             print(Path(report.table).read_text(encoding="utf-8"), end="")
         if report.failed and not report.points:
-            raise ValueError(f"{self.output}: every point has failed; {report.table} says why")
+            raise ValueError(f"{self.output}: every point has failed; {report.table} gives the reasons")

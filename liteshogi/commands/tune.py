@@ -14,7 +14,7 @@ from liteshogi.json_output import json_text
 
 @dataclass(frozen=True, kw_only=True)
 class Command(Tuning):
-    """Tune numbers of the search by games against itself (SPSA). Resumes an interrupted run."""
+    """Tune parameters of the search by games against itself (SPSA). Resumes an interrupted run."""
 
     names: tyro.conf.Positional[tuple[str, ...]] = ()
     nodes: int = 5000

@@ -27,7 +27,7 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Command:
-    """Compile the engines ahead, so that the first start in a GUI is fast.
+    """Compile the engines in advance, so that the first start in a GUI is fast.
 
     PUCT is compiled only if onnxruntime is installed, which it requires. Compiled code that was not used for a month is
     deleted.

@@ -19,8 +19,8 @@ class Command(Yardstick):
     interrupted run.
 
     `liteshogi sweep` and `liteshogi test` measure d1-RMSE on positions with scores, which predicts the results of
-    matches better than accuracy does. `liteshogi test` measures on positions with results how well a network predicts
-    them after one ply and quiescence."""
+    matches better than accuracy does. On positions with results, `liteshogi test` measures how well a network
+    predicts them after one ply and quiescence."""
 
     data: tyro.conf.Positional[tuple[Path, ...]]
     output: Output = Path("yard")

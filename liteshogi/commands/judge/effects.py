@@ -15,7 +15,7 @@ from liteshogi.json_output import json_text
 
 @dataclass(frozen=True)
 class Command(GameEffectOptions):
-    """Measure changes of the search, or all its numbers, in judged games. Resumes an interrupted run.
+    """Measure changes of the search, or all its parameters, in judged games. Resumes an interrupted run.
 
     The search plays itself, each game is broken off, and a stronger engine evaluates it. Each change is given to one
     side at random, so many changes cost no more than one."""

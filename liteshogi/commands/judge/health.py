@@ -16,8 +16,8 @@ from liteshogi.json_output import json_text
 class Command(HealthOptions):
     """Examine the soundness of a search's scores. Resumes an interrupted run.
 
-    Its scores of quiet balanced positions are compared with a teacher's, its depths with each other, and its results
-    with those of a second search."""
+    The search's scores of quiet balanced positions are compared with a teacher's, its depths with each other, and its
+    results with those of a second search."""
 
     engine: tyro.conf.Positional[str]
     games: tyro.conf.Positional[tuple[Path, ...]]

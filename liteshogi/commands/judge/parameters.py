@@ -16,10 +16,10 @@ from liteshogi.json_output import json_text
 
 @dataclass(frozen=True)
 class Command(EffectOptions):
-    """Measure the effect of each number of the search by a stronger engine's scores. Resumes an interrupted run.
+    """Measure the effect of each parameter of the search by a stronger engine's scores. Resumes an interrupted run.
 
-    The effect is the change of the distance between the search's win rates and moves and that engine's. All numbers are
-    moved at once, at random, so many cost no more than one."""
+    The effect is the change of the distance between the search's win rates and moves and that engine's. All parameters
+    are moved at once, at random, so many cost no more than one."""
 
     net: Net
     positions: tyro.conf.Positional[Path]

@@ -18,7 +18,7 @@ from liteshogi.json_output import json_text
 class Command(Selection):
     """Choose balanced positions of recorded games by a strong engine's scores. Resumes an interrupted run.
 
-    One per game, written with the moves before it."""
+    One position per game is chosen, and written with the moves before it."""
 
     games: tyro.conf.Positional[tuple[Path, ...]]
     output: Output = Path("runs/judge/positions")

@@ -411,7 +411,7 @@ def test_invalid_labels_are_refused(options, words, source, tmp_path):
 @pytest.mark.parametrize(
     ("mixture", "words"),
     [
-        (Mixture(played=0, random=0), "no positions are asked for"),
+        (Mixture(played=0, random=0), "no positions are requested"),
         (Mixture(played=2), "`played` and `leaf` are at most 1"),
         (Mixture(random=-1), "`random` -1"),
         (Mixture(random_moves=0), "`random_moves` 0"),

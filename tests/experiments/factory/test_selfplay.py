@@ -141,7 +141,7 @@ def test_about_the_requested_number_of_positions_is_made(tmp_path):
 def test_endlessly_repeated_games_are_an_error(tmp_path):
     options = {**QUICK, "variety": Variety(), "random_plies": (0, 0)}
     options["ending"] = Ending(max_moves=4)
-    with pytest.raises(ValueError, match="1,000 positions will not be reached; ask for fewer, or for more variety"):
+    with pytest.raises(ValueError, match="1,000 positions will not be reached; request fewer, or more variety"):
         self_play(SelfPlay("default", tmp_path, 1000, workforce=Workforce(2), hash_mb=1, **options))
 
 

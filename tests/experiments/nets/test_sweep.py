@@ -173,7 +173,7 @@ def test_a_sweep_fails_if_every_point_fails(
         path = written(tmp_path, TRAIN + MEASURE + f"[[space]]\nwidth = {widths}\n")
         command = Command(path, output=tmp_path / "out", workers=1, json=True)
         if widths == "[64]":
-            with pytest.raises(ValueError, match=r"out: every point has failed; .*table\.md says why"):
+            with pytest.raises(ValueError, match=r"out: every point has failed; .*table\.md gives the reasons"):
                 command.run()
         else:
             command.run()
