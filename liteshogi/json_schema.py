@@ -108,7 +108,7 @@ PRINTED: dict[str, Printed] = {
             "kernel": "Kernel of the evaluation.",
             "games": "Number of games.",
             "positions": "Number of positions.",
-            "source": "Where the games come from.",
+            "source": "Source of the games.",
         },
     ),
     "bench planes": Printed(("experiments.resnet.bench_planes:PlaneBench",)),

@@ -214,7 +214,7 @@ class EvaluationBench:
     games: int
     positions: int
     source: str
-    """Where the games come from."""
+    """Source of the games."""
 
 
 def describe_dimensions(net: EvalNetwork) -> str:

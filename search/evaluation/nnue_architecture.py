@@ -31,9 +31,9 @@ class Features:
     """YaneuraOu's names of one of our feature sets."""
 
     token: str
-    """In the names of architectures."""
+    """Name of the set in the names of architectures."""
     label: str
-    """In the text of a file."""
+    """Name of the set in the text of a file."""
     hash: int
 
 

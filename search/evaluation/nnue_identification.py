@@ -1,4 +1,4 @@
-"""Which architecture an nn.bin holds: by its text, its hashes and its sizes, or by the name that the caller gives.
+"""Identify the architecture of an nn.bin by its text, hashes and sizes, or by the name that the caller gives.
 
 YaneuraOu enforces the version and the size alone: it only warns where hashes differ and never reads the text, and
 trainers exist that write a wrong text. So the text is believed if the file has the sizes that it asks for, else, for a

@@ -30,7 +30,7 @@ class Refusal:
     """The file that the engine uses instead."""
     remedy: str
     reported: bool = False
-    """Whether the user has got the warning."""
+    """Whether the warning was reported to the user."""
 
     @property
     def warning(self) -> str:
@@ -88,7 +88,7 @@ class Adapter(ABC, Generic[E]):
             self._applied.pop(name, None)
 
     def try_again(self) -> None:
-        """Read files again that could not be read before: the GUI asks whether all is ready."""
+        """Read files again that could not be read before; called at `isready`."""
         for name in self.refusals:
             self._applied.pop(name, None)
 

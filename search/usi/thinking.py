@@ -120,7 +120,7 @@ class Thinking:
 
     @contextlib.contextmanager
     def _beside(self, what: str, name: str) -> Iterator[None]:
-        """Report any exception inside, and go on without the named part."""
+        """Report any exception inside, and continue without the named part."""
         try:
             yield
         except Exception as error:
