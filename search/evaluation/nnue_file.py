@@ -280,6 +280,11 @@ class Header:
         """The text as the file holds it."""
         return self.words.encode("utf-8", "surrogateescape")
 
+    @property
+    def fv_scale(self) -> int:
+        """Divisor of the output for a reader that is given none."""
+        return _divisor(self.words, None)
+
     def _names(self, architecture: Architecture, named: Any) -> bool:
         """Return whether a file with this header would be read as that architecture."""
         if len(self.encoded_words) > _MAX_WORDS or not isinstance(named, str | None):

@@ -95,6 +95,8 @@ def test_a_network_file_keeps_the_architecture_of_an_nn_bin_without_a_text(tmp_p
     assert found.architecture == name
     write_nnue(load_network(tmp_path / "net.safetensors"), tmp_path / "again.bin")
     assert (tmp_path / "again.bin").read_bytes() == nameless
+    Export(str(tmp_path / "net.safetensors"), tmp_path / "exported.bin").run()  # though the file alone names nothing
+    assert (tmp_path / "exported.bin").read_bytes() == nameless
 
 
 def test_an_own_sfnn_gets_the_text_of_its_architecture(tmp_path: Path) -> None:
