@@ -32,7 +32,7 @@ from search.evaluation.feature_sets import BONA_END, feature_set
 from search.evaluation.leb128 import MAGIC, count_values, read_block_size, read_values
 from search.evaluation.network import CLIPPED, PAIRWISE, EvalNetwork, Layer
 from search.evaluation.nnue_architecture import MASK, PROGRESS_HASH, SFNN_TEXT, Architecture, padded_inputs
-from search.evaluation.nnue_identification import Sizes, identify_classic, identify_sfnn
+from search.evaluation.nnue_identification import Sizes, UnnamedArchitecture, identify_classic, identify_sfnn
 from search.evaluation.stacks import make_stacks
 from search.primitives.memory import aligned_zeros
 from search.rules.shogi import SQUARES
@@ -68,12 +68,15 @@ def read_nnue(path: Path | str, fv_scale: int | None = None, architecture: str |
 
     fv_scale: the output's divisor; default what the file's text says, else 16. architecture: YaneuraOu's name, for a
     file that does not settle it. Raises OSError, or ValueError in one line that names the file, what was found in it
-    and what was expected; OptionError with the field `architecture` for a name that is wrong or missing.
+    and what was expected; OptionError with the field `architecture` for a name that is wrong, UnnamedArchitecture for
+    one that is missing.
     """
     path = Path(path)
     try:
         with open(path, "rb") as file:
             return _read(file, fv_scale, architecture or None)
+    except UnnamedArchitecture as error:
+        raise UnnamedArchitecture(f"{path}: {error}", path) from None
     except OptionError as error:
         raise OptionError(f"{path}: {error}", *error.fields) from None
     except ValueError as error:

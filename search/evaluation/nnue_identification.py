@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from pathlib import Path
 
 from search.evaluation.network import LANES, MAX_LAYER, MAX_WIDTH
 from search.evaluation.nnue_architecture import (
@@ -40,6 +41,14 @@ _LISTED_LAYERS = ((64, (32, 64, 16, 96, 128)), (128, tuple(range(8, 257, 8))))
 those that are tried where these fit no file."""
 _SHARD = 64
 """Lanes that both parts of a network with shards are multiples of in YaneuraOu."""
+
+
+class UnnamedArchitecture(OptionError):
+    """The error for an nn.bin whose architecture must be named; `path` is None before the file is known."""
+
+    def __init__(self, message: str, path: Path | None = None) -> None:
+        super().__init__(message, FIELD)
+        self.path = path
 
 
 def architecture_of_text(words: str) -> Architecture | None:
@@ -92,8 +101,8 @@ def identify_classic(
 ) -> Architecture:
     """Return the architecture of a classic file with `body_size` bytes after its text.
 
-    `named`: YaneuraOu's name, for a file whose text and hashes settle nothing. Raises ValueError if nothing fits, and
-    OptionError for a wrong name or a missing one.
+    `named`: YaneuraOu's name, for a file whose text and hashes settle nothing. Raises ValueError if nothing fits,
+    OptionError for a wrong name, and UnnamedArchitecture for a missing one.
     """
     fitting = partial(_classic_of_size, body_size)
     if named is not None:
@@ -137,10 +146,10 @@ def _misnamed(found: Architecture, problem: str, fitting: Fitting) -> OptionErro
     return OptionError(f"`{FIELD}` {found}: {problem}{_listing(fitting)}", FIELD)
 
 
-def _unnamed(problem: str, fitting: Fitting) -> OptionError:
+def _unnamed(problem: str, fitting: Fitting) -> UnnamedArchitecture:
     """Return the error for a file that needs a name."""
     whole = "" if any(True for _ in fitting()) else "if it is whole, "
-    return OptionError(f"{problem}{_listing(fitting)}; {whole}name it (`{FIELD}`)", FIELD)
+    return UnnamedArchitecture(f"{problem}{_listing(fitting)}; {whole}name it (`{FIELD}`)")
 
 
 def _wrong_size(problem: str, fitting: Fitting) -> ValueError:
@@ -222,7 +231,8 @@ def identify_sfnn(words: str, sizes: Sizes, named: str | None = None) -> Archite
     """Return the architecture of an SFNN's file.
 
     `named`: YaneuraOu's name, for a file whose text names none. Raises ValueError for a file of another size than its
-    text asks for, and OptionError for a wrong name or a missing one; `sizes.values` makes its list exact.
+    text asks for, OptionError for a wrong name, and UnnamedArchitecture for a missing one; `sizes.values` makes their
+    lists exact.
     """
     fitting = partial(_sfnn_of_size, sizes)
     if named is not None:
