@@ -49,6 +49,7 @@ FEATURES = {
 }
 _BY_TOKEN = {known.token: name for name, known in FEATURES.items()}
 _EFFECTS = "halfkpe9"
+NO_EFFECTS = f"{_EFFECTS} cannot be evaluated: its features depend on the attacks on every piece"
 _ALIASES = {
     "": "halfkp_256x2_32_32",
     "kp256": "kp_256x2_32_32",
@@ -208,7 +209,7 @@ def parse_name(text: str) -> Architecture:
 
 def _features(token: str) -> str:
     if token == _EFFECTS:
-        raise ValueError(f"{_EFFECTS} cannot be evaluated: its features depend on the attacks on every piece")
+        raise ValueError(NO_EFFECTS)
     if token not in _BY_TOKEN:
         raise ValueError(f"unknown feature set {token[:_QUOTED]!r}: known are {', '.join(_BY_TOKEN)}")
     return _BY_TOKEN[token]

@@ -19,6 +19,7 @@ from pathlib import Path
 from search.evaluation.network import LANES, MAX_LAYER, MAX_WIDTH
 from search.evaluation.nnue_architecture import (
     FEATURES,
+    NO_EFFECTS,
     PROGRESS_BYTES,
     Architecture,
     feature_rows,
@@ -60,7 +61,7 @@ def architecture_of_text(words: str) -> Architecture | None:
     if match is None:
         return None
     if _has_effects(words):
-        parse_name("halfkpe9_256x2_32_32")
+        raise ValueError(f"the file's text: {NO_EFFECTS}")
     features = _features(match[1], int(match[2]))
     if features is None:
         return None
