@@ -67,8 +67,9 @@ def nnue_parts(net: EvalNetwork) -> Iterator[bytes | memoryview]:
     yield words
     yield _words(header.feature_hash)
     if architecture.sfnn:
-        yield from encode_block(net.bias)
-        yield from encode_block(net.rows)
+        bias, rows = header.surplus
+        yield from encode_block(net.bias, bias)
+        yield from encode_block(net.rows, rows)
     else:
         yield _bytes(net.bias, "<i2")
         for start in range(0, len(net.rows), 4096):
@@ -130,6 +131,11 @@ def nearest_fv_scale(net: EvalNetwork) -> int:
     It divides as `net.output_divisor` does, dropping the remainder, but has no further factor.
     """
     return min(max(round(net.output_divisor / (net.logit_per_output * net.cp_per_logit)), 1), LARGEST_FV_SCALE)
+
+
+def untold_fv_scale(net: EvalNetwork) -> int:
+    """Return the FV_SCALE with which a reader that has no setting for it reads the network's nn.bin."""
+    return Header.of(net, nnue_architecture(net)).fv_scale
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ def _command(error: BaseException) -> str:
         return _of_unplayable(error)
     if isinstance(error, _class("experiments.network_kinds.exporting", "UnsuitableSuffix")) and error.unfolded:
         return _fold(error.network_path)
+    if isinstance(error, _class("search.evaluation.nnue_identification", "UnnamedArchitecture")):
+        return f"liteshogi import {_quoted(error.path)} -o net.safetensors --architecture NAME"
     if isinstance(error, _class("lite.records.formats", "NotRecords")):
         return f"liteshogi convert {_quoted(error.path)} -o {_quoted(error.path.stem or 'games')}.hcpe3"
     return ""

@@ -154,12 +154,12 @@ def _export_folded(network_path: str, output: Path, overwrite: bool) -> Export:
             check_output(path, overwrite=overwrite, inputs=inputs)
         size, weights_bytes = write_header(network, inputs[0].name, output)
         return HeaderExport(str(weights), weights_bytes, size)
-    from export.nnue import nearest_fv_scale, nnue_architecture, write_nnue
+    from export.nnue import nearest_fv_scale, nnue_architecture, untold_fv_scale, write_nnue
 
     architecture = nnue_architecture(network)
     check_output(output, overwrite=overwrite, inputs=inputs)
     size = write_nnue(network, output)
-    fv_scale, default_scale = nearest_fv_scale(network), load_network(output).output_divisor
+    fv_scale, default_scale = nearest_fv_scale(network), untold_fv_scale(network)
     per_logit = network.output_divisor / network.logit_per_output
     return NnBinExport(
         architecture=str(architecture),

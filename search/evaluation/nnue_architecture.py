@@ -49,6 +49,7 @@ FEATURES = {
 }
 _BY_TOKEN = {known.token: name for name, known in FEATURES.items()}
 _EFFECTS = "halfkpe9"
+NO_EFFECTS = f"{_EFFECTS} cannot be evaluated: its features depend on the attacks on every piece"
 _ALIASES = {
     "": "halfkp_256x2_32_32",
     "kp256": "kp_256x2_32_32",
@@ -60,6 +61,7 @@ SFNN_TEXT = "ModelType=SFNN"
 _QUOTED = 40
 """Most characters of a name's part that a message repeats."""
 _SFNN1536_TEXT = "SFNN-1536"
+_SFNN_NAME = "an SFNN's name is SFNN_FEATURE_W_H1_H2 and its stacks, as SFNN_halfka2_1024_7_64_k3k3"
 _LONG_KINGS = {
     "king3_by_king3": "k3k3",
     "king9_by_king9": "k9k9",
@@ -207,7 +209,7 @@ def parse_name(text: str) -> Architecture:
 
 def _features(token: str) -> str:
     if token == _EFFECTS:
-        raise ValueError(f"{_EFFECTS} cannot be evaluated: its features depend on the attacks on every piece")
+        raise ValueError(NO_EFFECTS)
     if token not in _BY_TOKEN:
         raise ValueError(f"unknown feature set {token[:_QUOTED]!r}: known are {', '.join(_BY_TOKEN)}")
     return _BY_TOKEN[token]
@@ -227,6 +229,8 @@ def _width(text: str) -> int:
 
 
 def _parse_classic(parts: list[str]) -> Architecture:
+    if parts[0].startswith("sfnn"):
+        raise ValueError(_SFNN_NAME)
     features, size = _features(parts[0]), parts[1] if len(parts) > 1 else ""
     if not size.endswith("x2") or len(parts) - 2 >= MAX_LAYERS:
         raise ValueError("a classic name is FEATURE_Wx2_H1_H2, as halfkp_256x2-32-32")
@@ -236,7 +240,7 @@ def _parse_classic(parts: list[str]) -> Architecture:
 
 def _parse_sfnn(parts: list[str]) -> Architecture:
     if len(parts) < 4:
-        raise ValueError("an SFNN's name is SFNN_FEATURE_W_H1_H2 and its stacks, as SFNN_halfka2_1024_7_64_k3k3")
+        raise ValueError(_SFNN_NAME)
     features, width = _features(parts[0]), _width(parts[1])
     first, second = (_number(part, "hidden layer", MAX_LAYER) for part in parts[2:4])
     if first % 8 not in (0, 7):

@@ -10,13 +10,16 @@ hand64z, k9k9 like k9k9z, and shards like none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
+from pathlib import Path
 
 from search.evaluation.network import LANES, MAX_LAYER, MAX_WIDTH
 from search.evaluation.nnue_architecture import (
     FEATURES,
+    NO_EFFECTS,
     PROGRESS_BYTES,
     Architecture,
     feature_rows,
@@ -28,9 +31,25 @@ from search.system.options import OptionError
 
 FIELD = "architecture"
 """The option that names an architecture."""
+Fitting = Callable[[], Iterable[Architecture]]
+"""Finds the architectures that fit a file, which takes a moment: done for a message alone."""
 _OTHER_ARITHMETIC = re.compile(r"sqr|screlu|pairwise|sfnn|stack|\bqa=(?!127\b)|\bqb=(?!64\b)", re.IGNORECASE)
+_FEATURES = re.compile(r"(?:ModelType=\w{1,40};)?Features=([^\[]{1,40})\[(\d{1,9})->(\d{1,5})x2\],")
 _LISTED = 8
 _LONGEST_QUOTE = 300
+_LISTED_LAYERS = ((64, (32, 64, 16, 96, 128)), (128, tuple(range(8, 257, 8))))
+"""Most outputs of an SFNN's first hidden layer, and outputs of its second one, that are listed: the usual ones, and
+those that are tried where these fit no file."""
+_SHARD = 64
+"""Lanes that both parts of a network with shards are multiples of in YaneuraOu."""
+
+
+class UnnamedArchitecture(OptionError):
+    """The error for an nn.bin whose architecture must be named; `path` is None before the file is known."""
+
+    def __init__(self, message: str, path: Path | None = None) -> None:
+        super().__init__(message, FIELD)
+        self.path = path
 
 
 def architecture_of_text(words: str) -> Architecture | None:
@@ -38,11 +57,11 @@ def architecture_of_text(words: str) -> Architecture | None:
 
     Raises ValueError for the name of an SFNN that is none, and for halfkpe9.
     """
-    match = re.match(r"(?:ModelType=\w{1,40};)?Features=([^\[]{1,40})\[(\d{1,9})->(\d{1,5})x2\],", words)
+    match = _FEATURES.match(words)
     if match is None:
         return None
-    if "e9" in match[1].lower():
-        parse_name("halfkpe9_256x2_32_32")
+    if _has_effects(words):
+        raise ValueError(f"the file's text: {NO_EFFECTS}")
     features = _features(match[1], int(match[2]))
     if features is None:
         return None
@@ -57,6 +76,12 @@ def architecture_of_text(words: str) -> Architecture | None:
     found = Architecture(features, width, hidden)
     said, expected = (text[text.find(",Network=") :].replace("SparseInput", "") for text in (words, found.words))
     return found if said == expected or said.startswith(expected + ",") else None
+
+
+def _has_effects(words: str) -> bool:
+    """Return whether a file's text names halfkpe9, which cannot be evaluated."""
+    match = _FEATURES.match(words)
+    return match is not None and "e9" in match[1].lower()
 
 
 def _features(label: str, rows: int) -> str | None:
@@ -77,16 +102,16 @@ def identify_classic(
 ) -> Architecture:
     """Return the architecture of a classic file with `body_size` bytes after its text.
 
-    `named`: YaneuraOu's name, for a file whose text and hashes settle nothing. Raises ValueError if nothing fits, and
-    OptionError for a wrong name or a missing one.
+    `named`: YaneuraOu's name, for a file whose text and hashes settle nothing. Raises ValueError if nothing fits,
+    OptionError for a wrong name, and UnnamedArchitecture for a missing one.
     """
+    fitting = partial(_classic_of_size, body_size)
     if named is not None:
-        found, said = parse_named(named), _said_or_none(words)
+        found, said = _parse_named(named, fitting), _said_or_none(words)
         if found.sfnn:
-            raise OptionError(f"`{FIELD}` {found}: the file is no SFNN: its weights are not compressed", FIELD)
+            raise _misnamed(found, "the file is no SFNN: its weights are not compressed", fitting)
         if found.body_size != body_size:
-            problem = f"expected {found.body_size:,} bytes after the text, found {body_size:,}"
-            raise OptionError(f"`{FIELD}` {found}: {problem}{_listing(_classic_of_size(body_size))}", FIELD)
+            raise _misnamed(found, f"expected {found.body_size:,} bytes after the text, found {body_size:,}", fitting)
         if said is not None and not said.sfnn and said.body_size == body_size and said != found:
             raise OptionError(f"`{FIELD}` {found}: the file's text and size are those of {said}", FIELD)
         return found
@@ -100,27 +125,48 @@ def identify_classic(
     if said is not None:
         missing = said.body_size - body_size
         problem = f"truncated: {missing:,} bytes are missing" if missing > 0 else f"{-missing:,} bytes too many"
-        raise ValueError(f"{problem}: found {body_size:,} bytes after the text, expected {said.body_size:,} for {said}")
+        problem = f"{problem}: found {body_size:,} bytes after the text, expected {said.body_size:,} for {said}"
+        raise _wrong_size(problem, fitting)
     quote = f"{words[:_LONGEST_QUOTE]!a} with feature hash 0x{feature_hash:08X}"
-    fitting = _listing(_classic_of_size(body_size))
-    raise OptionError(f"unknown architecture: found {quote}{fitting}; name it (`{FIELD}`)", FIELD)
+    raise _unnamed(f"unknown architecture: found {quote}", fitting)
 
 
-def parse_named(named: str) -> Architecture:
+# What a file's size allows, in the messages
+
+
+def _parse_named(named: str, fitting: Fitting) -> Architecture:
     """Return the architecture that the option names. Raises OptionError for no name."""
     try:
         return parse_name(named)
     except ValueError as error:
-        raise OptionError(f"`{FIELD}`: {error}", FIELD) from None
+        raise OptionError(f"`{FIELD}`: {error}{_listing(fitting)}", FIELD) from None
 
 
-def _listing(fitting: Iterable[Architecture]) -> str:
+def _misnamed(found: Architecture, problem: str, fitting: Fitting) -> OptionError:
+    """Return the error for a name that does not fit the file."""
+    return OptionError(f"`{FIELD}` {found}: {problem}{_listing(fitting)}", FIELD)
+
+
+def _unnamed(problem: str, fitting: Fitting) -> UnnamedArchitecture:
+    """Return the error for a file that needs a name."""
+    whole = "" if any(True for _ in fitting()) else "if it is whole, "
+    return UnnamedArchitecture(f"{problem}{_listing(fitting)}; {whole}name it (`{FIELD}`)")
+
+
+def _wrong_size(problem: str, fitting: Fitting) -> ValueError:
+    """Return the error for a file of another size than its text asks for: the text may be wrong, or the file."""
+    return _unnamed(problem, fitting) if any(True for _ in fitting()) else ValueError(problem)
+
+
+def _listing(fitting: Fitting) -> str:
     """Return the end of a message that lists what would fit."""
-    names = [str(one) for one in fitting]
-    if not names:
-        return "; no known architecture has this size: the file may be damaged"
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return f"; by its size it could be {', '.join(names[:_LISTED])}{more}"
+    found = list(fitting())
+    if not found:
+        return "; no usual architecture has this size: the file may be damaged"
+    more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    shards = any(one.sfnn and one.width >= 2 * _SHARD and one.width % _SHARD == 0 for one in found)
+    end = ", each also with shards (cC_sSxG)" if shards else ""
+    return f"; by its size it could be {', '.join(map(str, found[:_LISTED]))}{more}{end}"
 
 
 def _classic_of_size(body_size: int) -> Iterator[Architecture]:
@@ -186,14 +232,16 @@ def identify_sfnn(words: str, sizes: Sizes, named: str | None = None) -> Archite
     """Return the architecture of an SFNN's file.
 
     `named`: YaneuraOu's name, for a file whose text names none. Raises ValueError for a file of another size than its
-    text asks for, and OptionError for a wrong name or a missing one; `sizes.values` makes its list exact.
+    text asks for, OptionError for a wrong name, and UnnamedArchitecture for a missing one; `sizes.values` makes their
+    lists exact.
     """
+    fitting = partial(_sfnn_of_size, sizes)
     if named is not None:
-        found = parse_named(named)
+        found = _parse_named(named, fitting)
         if not found.sfnn:
-            raise OptionError(f"`{FIELD}` {found}: the file is an SFNN: its weights are compressed by LEB128", FIELD)
+            raise _misnamed(found, "the file is an SFNN: its weights are compressed by LEB128", fitting)
         if problem := sizes.problem(found):
-            raise OptionError(f"`{FIELD}` {found}: {problem}{_listing(_sfnn_of_size(sizes))}", FIELD)
+            raise _misnamed(found, problem, fitting)
         said = _said_or_none(words)
         if (
             said is not None
@@ -204,14 +252,17 @@ def identify_sfnn(words: str, sizes: Sizes, named: str | None = None) -> Archite
         ):
             raise OptionError(f"`{FIELD}` {found}: the file's text and sizes are those of {said}", FIELD)
         return found
-    said = architecture_of_text(words)
+    try:
+        said = architecture_of_text(words)
+    except ValueError as error:
+        if _has_effects(words):
+            raise
+        raise _unnamed(f"the file's text: {error}", fitting) from None
     if said is not None and said.sfnn:
         if problem := sizes.problem(said):
-            raise ValueError(f"{problem}; the file's text names {said}")
+            raise _wrong_size(f"{problem}; the file's text names {said}", fitting)
         return said
-    quote = f"{words[:_LONGEST_QUOTE]!a}"
-    fitting = _listing(_sfnn_of_size(sizes))
-    raise OptionError(f"unknown architecture: found {quote}{fitting}; name it (`{FIELD}`)", FIELD)
+    raise _unnamed(f"unknown architecture: found {words[:_LONGEST_QUOTE]!a}", fitting)
 
 
 def _said_or_none(words: str) -> Architecture | None:
@@ -228,21 +279,29 @@ def _was_renamed(said: Architecture, found: Architecture) -> bool:
 
 
 def _sfnn_of_size(sizes: Sizes) -> Iterator[Architecture]:
-    """Yield the architectures without shards, and with layers of usual sizes, that fit a file."""
-    axes = [ordered_tokens([token for token in three if token]) for three in product(
-        ("", *HANDS), ("", *KING_ZONES), ("", *PROGRESS)
-    )]  # fmt: skip
+    """Yield the architectures without shards that fit a file: with layers of usual sizes, else of other sizes."""
+    for most, second in _LISTED_LAYERS:
+        first = [size for size in range(7, most + 1) if size % 8 in (0, 7)]
+        found = list(_sfnn_with_layers(sizes, list(product(first, second))))
+        if found:
+            yield from found
+            return
+
+
+def _sfnn_with_layers(sizes: Sizes, hidden: list[tuple[int, int]]) -> Iterator[Architecture]:
+    """Yield the architectures without shards, and with one of these pairs of hidden layers, that fit a file."""
+    axes: dict[tuple[bool, int], list[tuple[str, ...]]] = {}
+    for three in product(("", *HANDS), ("", *KING_ZONES), ("", *PROGRESS)):
+        tokens = ordered_tokens([token for token in three if token])
+        axes.setdefault((three[2] != "", stack_count(tokens)), []).append(tokens)
     for features in FEATURES:
         wanted = feature_rows(features) * sizes.width
         if sizes.values not in (None, wanted) or not wanted <= sizes.payload <= 3 * wanted:
             continue
-        for first, second in product([size for size in range(7, 65) if size % 8 in (0, 7)], (32, 64, 16, 96, 128)):
-            plain = Architecture(features, sizes.width, (first, second), True)
+        for pair in hidden:
+            plain = Architecture(features, sizes.width, pair, True)
             for progress in (0, PROGRESS_BYTES):
                 count, rest = divmod(sizes.tail - progress, plain.stack_bytes)
-                if rest or count < 1:
-                    continue
-                for tokens in axes:
-                    has_progress = any(token in PROGRESS for token in tokens)
-                    if has_progress == (progress > 0) and stack_count(tokens) == count:
+                if rest == 0:
+                    for tokens in axes.get((progress > 0, count), []):
                         yield replace(plain, tokens=tokens)

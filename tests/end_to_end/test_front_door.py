@@ -14,6 +14,7 @@ import pytest
 from liteshogi.__main__ import _run, _summaries, parse
 from liteshogi.verbs import SECTIONS, VERBS, kinds_overview, overview
 from tests.error_lines import error_lines
+from tests.yaneuraou_networks import network_bytes
 
 
 def liteshogi(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -339,6 +340,20 @@ def test_training_on_games_shows_how_to_convert_them(tmp_path, capsys):
     assert _run(["train", "k_p", str(tmp_path / "0.csa"), "-o", str(tmp_path / "run")]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith(f": liteshogi convert {tmp_path / '0.csa'} -o 0.hcpe3")
+
+
+def test_an_nn_bin_that_must_be_named_is_imported_with_the_name(tmp_path, capsys):
+    """Verbs that take a network have no option for its architecture; an imported network needs none."""
+    content, path = network_bytes("SFNN_kp_64_7_32_hand64"), tmp_path / "nn.bin"
+    path.write_bytes(content[:8] + bytes(4) + content[12 + int.from_bytes(content[8:12], "little") :])
+    assert _run(["eval", str(path), "startpos"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {path}: unknown architecture: found ''; by its size it could be SFNN_kp_64_7_32_h")
+    command = f"liteshogi import {path} -o net.safetensors --architecture NAME"
+    assert line.endswith(f"; name it (--architecture): {command}")
+    words = command.replace("net.safetensors", str(tmp_path / "net.safetensors")).split()
+    assert _run([*words[1:-1], "SFNN_kp_64_7_32_hand64z"]) == 0
+    assert _run(["eval", str(tmp_path / "net.safetensors"), "startpos"]) == 0
 
 
 def test_data_after_an_option_with_several_values_is_found():

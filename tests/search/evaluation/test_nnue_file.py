@@ -262,7 +262,7 @@ def damaged(content: bytes) -> dict[str, tuple[bytes, str]]:
             r"unknown architecture: found 'Features=A\+P.*0x01010101; by its size it could be kp_32x2-8-32; name it",
         ),
         "another activation": (squared, "unknown architecture: found .*SqrClipp.*; by its size it could be kp_32x2-"),
-        "attacks": (attacks, "halfkpe9 cannot be evaluated"),
+        "attacks": (attacks, r"nn\.bin: the file's text: halfkpe9 cannot be evaluated"),
     }
 
 

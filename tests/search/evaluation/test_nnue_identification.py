@@ -60,6 +60,59 @@ def test_without_a_name_an_sfnn_is_refused_with_the_possible_names(content: byte
         assert name in message
 
 
+SFNN_TEXT = "ModelType=SFNNWithoutPsqt;Features=K+P[1710->{}x2],Network={}{{LayerStack={}}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (SFNN_TEXT.format(64, "SFNN_KP_64_7_32_HAND64_K4K4", 1024), "unknown part 'k4k4'"),
+        (SFNN_TEXT.format(64, "SFNNwoP1536", 9), "an SFNN's name is SFNN_FEATURE_W_H1_H2"),
+        (SFNN_TEXT.format(128, "SFNN_KP_128_7_32_HAND64_K3K3", 576), "expected 128 lanes, found 64"),
+        (SFNN_TEXT.format(64, "SFNN_KP_64_7_96_HAND64_K3K3", 576), "truncated: .* after the first layer"),
+        (SFNN_TEXT.format(64, "SFNN_KP_64_7_32_HAND64_K3K3", 9), "unknown architecture"),
+    ],
+)
+def test_a_wrong_text_is_refused_with_the_possible_names(content: bytes, path: Path, text: str, problem: str) -> None:
+    path.write_bytes(with_text(content, text.encode()))
+    with pytest.raises(OptionError, match=rf"{problem}.*; by its size it could be .*{NAME}.*; name it \(`arch"):
+        read_nnue(path)
+    assert outputs(path, NAME) == described(content, NAME)
+
+
+def test_a_wrong_text_of_a_classic_network_is_refused_with_the_possible_names(path: Path) -> None:
+    content, other = network_bytes("kp_32x2_8_32"), network_bytes("kp_32x2_8_64")
+    text = other[12 : 12 + struct.unpack_from("<I", other, 8)[0]]
+    path.write_bytes(with_text(b"".join((content[:4], b"\1\2\3\4", content[8:])), text))
+    with pytest.raises(OptionError, match=r"truncated: .*-64; by its size it could be kp_32x2-8-32; name"):
+        read_nnue(path)
+    assert outputs(path, "kp_32x2_8_32") == described(path.read_bytes(), "kp_32x2_8_32")
+
+
+@pytest.mark.parametrize(
+    ("name", "listed"),
+    [
+        ("SFNN_kp_64_8_48_hand4", "SFNN_kp_64_7_48_hand4, SFNN_kp_64_8_48_hand4; name"),
+        ("SFNN_kp_64_103_80", "SFNN_kp_64_103_80, SFNN_kp_64_104_80,"),
+        ("SFNN_kp_128_7_32_c0_s64x2", "SFNN_kp_128_7_32, SFNN_kp_128_8_32, each also with shards .cC_sSxG.; name"),
+        ("SFNN_kp_96_7_32", "SFNN_kp_96_7_32, SFNN_kp_96_8_32; name"),
+    ],
+)
+def test_what_a_size_allows_is_listed(path: Path, name: str, listed: str) -> None:
+    """Networks of less than 128 lanes have no shards in YaneuraOu."""
+    path.write_bytes(with_text(network_bytes(name), b""))
+    with pytest.raises(OptionError, match=f"by its size it could be {listed}"):
+        read_nnue(path)
+
+
+def test_a_network_with_layers_of_unusual_sizes_is_read_by_name(path: Path) -> None:
+    content = network_bytes("SFNN_kp_64_7_33")
+    path.write_bytes(with_text(content, b""))
+    with pytest.raises(OptionError, match=r"no usual architecture .* may be damaged; if it is whole, name it"):
+        read_nnue(path)
+    assert outputs(path, "SFNN_kp_64_7_33") == described(content, "SFNN_kp_64_7_33")
+
+
 def test_a_name_resolves_equal_sizes(content: bytes, path: Path) -> None:
     """H1 of 7 and 8, hand64 and hand64z, and shards or none have the same sizes but other values."""
     path.write_bytes(with_text(content, b""))
@@ -89,7 +142,7 @@ def test_text_and_name_must_agree(content: bytes, path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("SFNN_kp_64_7_32", "bytes too many; by its size it could be SFNN_kp_64_7_32_hand64_k3k3"),
+        ("SFNN_kp_64_7_32", "bytes too many"),
         ("SFNN_kp_64_15_32_hand64_k3k3", "truncated: [0-9,]+ bytes are missing after the first layer"),
         ("SFNN_kp_128_7_32_hand64_k3k3", "expected 128 lanes, found 64"),
         ("SFNN_halfkp_64_7_32_hand64_k3k3", "expected 8,024,832 weights in the first layer"),
@@ -97,12 +150,13 @@ def test_text_and_name_must_agree(content: bytes, path: Path) -> None:
         ("kp_64x2-7-32", "the file is an SFNN"),
         ("SFNN_kp_64_7_32_hand64_k4k4", "unknown part 'k4k4'"),
         ("halfkpe9_64x2_7_32", "halfkpe9 cannot be evaluated"),
+        ("nonsense", "unknown feature set 'nonsense'"),
     ],
 )
 def test_wrong_names_are_refused(content: bytes, path: Path, name: str, problem: str) -> None:
     for text in (None, b""):
         path.write_bytes(content if text is None else with_text(content, text))
-        with pytest.raises(OptionError, match=problem) as caught:
+        with pytest.raises(OptionError, match=rf"{problem}.*by its size it could be .*{NAME}") as caught:
             read_nnue(path, architecture=name)
         assert caught.value.fields == ("architecture",)
         assert "\n" not in str(caught.value)
