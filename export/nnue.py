@@ -67,9 +67,8 @@ def nnue_parts(net: EvalNetwork) -> Iterator[bytes | memoryview]:
     yield words
     yield _words(header.feature_hash)
     if architecture.sfnn:
-        bias, rows = header.surplus
-        yield from encode_block(net.bias, bias)
-        yield from encode_block(net.rows, rows)
+        yield from encode_block(net.bias)
+        yield from encode_block(net.rows)
     else:
         yield _bytes(net.bias, "<i2")
         for start in range(0, len(net.rows), 4096):

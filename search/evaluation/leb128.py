@@ -2,15 +2,13 @@
 
 A value has 7 bits a byte, low ones first; bit 7 says that another byte follows, bit 6 of the last byte is the sign.
 Values are int16, so that no value is longer than three bytes. Most weights take one byte: chunks are decoded by NumPy
-as if all did, and the few longer values are put in their places. A value may take more bytes than it needs; how many
-is kept, so that a block can be written as it was read.
+as if all did, and the few longer values are put in their places.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
@@ -37,39 +35,26 @@ def read_block_size(file: BinaryIO, size: int, name: str) -> int:
     return int(length)
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
-    """The numbers of a block."""
-
-    values: np.ndarray
-    """int8 if all of them fit, else int16; on a cache line."""
-    surplus: np.ndarray | None = None
-    """uint8: bytes of each value beyond those that it needs; None if no value has any."""
-
-
-def read_values(file: BinaryIO, length: int, count: int, name: str) -> Block:
-    """Return the `count` values of a payload of `length` bytes.
+def read_values(file: BinaryIO, length: int, count: int, name: str) -> np.ndarray:
+    """Return the `count` values of a payload of `length` bytes: int8 if all of them fit, else int16; on a cache line.
 
     Raises ValueError if the payload is damaged or holds another number of values.
     """
     if not count <= length <= LONGEST * count:
         raise ValueError(f"{name}: a LEB128 block of {length:,} bytes cannot hold {count:,} values")
-    found, surplus = aligned_zeros(count, np.int8), None
+    found = aligned_zeros(count, np.int8)
     place = 0
-    for values, places, bytes_more in _decoded(lambda most: file.read(most), length, name):
+    for values in _decoded(lambda most: file.read(most), length, name):
         if place + len(values) > count:
             raise ValueError(f"{name}: more than {count:,} values in the LEB128 block")
         if values.dtype == np.int16 and found.dtype == np.int8:
             narrow, found = found, aligned_zeros(count, np.int16)
             found[:place] = narrow[:place]
         found[place : place + len(values)] = values
-        if len(places):
-            surplus = np.zeros(count, np.uint8) if surplus is None else surplus
-            surplus[place + places] = bytes_more
         place += len(values)
     if place != count:
         raise ValueError(f"{name}: {place:,} values in the LEB128 block, expected {count:,}")
-    return Block(found, surplus)
+    return found
 
 
 def count_values(file: BinaryIO, length: int) -> int:
@@ -84,13 +69,8 @@ def count_values(file: BinaryIO, length: int) -> int:
     return count
 
 
-_Part = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Values, int8 if all of them fit, else int16; which of them take more bytes than they need, and how many more."""
-_NONE = np.zeros(0, np.int64)
-
-
-def _decoded(read: Callable[[int], bytes], length: int, name: str) -> Iterator[_Part]:
-    """Yield the values of a payload in parts."""
+def _decoded(read: Callable[[int], bytes], length: int, name: str) -> Iterator[np.ndarray]:
+    """Yield the values of a payload in parts, int8 where all of a part fit, else int16."""
     rest, left = b"", length
     while left > 0:
         part = read(min(left, _CHUNK))
@@ -109,12 +89,12 @@ def _decoded(read: Callable[[int], bytes], length: int, name: str) -> Iterator[_
         raise ValueError(f"{name}: the LEB128 block ends within a value")
 
 
-def _decode(content: np.ndarray, name: str) -> _Part:
+def _decode(content: np.ndarray, name: str) -> np.ndarray:
     """Return the values of bytes that end with a value."""
     last = (content << 1).view(np.int8) >> 1  # of a value's last byte, with its sign
     more = np.flatnonzero(content & _MORE)
     if len(more) == 0:
-        return last, _NONE, _NONE
+        return last
     first = np.append(True, np.diff(more) != 1)
     lengths = np.diff(np.append(np.flatnonzero(first), len(more)))
     if lengths.max() >= LONGEST:
@@ -132,25 +112,13 @@ def _decode(content: np.ndarray, name: str) -> _Part:
     values[starts] = long_values
     kept = np.ones(len(content), np.bool_)
     kept[more + 1] = False
-    surplus = lengths + 1 - _shortest(long_values)
-    longer = np.flatnonzero(surplus)
-    before = np.cumsum(lengths) - lengths  # bytes of earlier values that are not their first
-    return values[kept], (starts - before)[longer], surplus[longer]
+    return values[kept]
 
 
-def _shortest(values: np.ndarray) -> np.ndarray:
-    """Return the bytes that each value needs."""
-    return 1 + ((values < -64) | (values > 63)) + ((values < -8192) | (values > 8191)).astype(np.int64)
-
-
-def encode_block(values: np.ndarray, surplus: np.ndarray | None = None) -> list[bytes]:
-    """Return a block of int8 or int16 values in parts: in their shortest form, or with the surplus of a `Block`."""
+def encode_block(values: np.ndarray) -> list[bytes]:
+    """Return a block of int8 or int16 values in their shortest form, in parts."""
     flat = values.reshape(-1)
-    places = [slice(start, start + _CHUNK) for start in range(0, len(flat), _CHUNK)]
-    if surplus is None:
-        parts = [_encode(flat[part]) for part in places]
-    else:
-        parts = [_encode_longer(flat[part], surplus[part]) for part in places]
+    parts = [_encode(flat[start : start + _CHUNK]) for start in range(0, len(flat), _CHUNK)]
     length = sum(map(len, parts))
     if length >= 1 << 32:
         raise ValueError(f"{length:,} bytes of weights: a LEB128 block holds less than 4 GiB")
@@ -170,12 +138,3 @@ def _encode(values: np.ndarray) -> bytes:
     places = np.concatenate((longer, longer[longest])) + 1
     added = np.concatenate((second, rest[longest] >> 14 & _LOW)).astype(np.uint8)
     return np.insert(coded, places, added).tobytes()  # of one place, in the order given
-
-
-def _encode_longer(values: np.ndarray, surplus: np.ndarray) -> bytes:
-    if not surplus.any():
-        return _encode(values)
-    wide = values.astype(np.int32)
-    last = np.minimum(_shortest(wide) + surplus, LONGEST) - 1
-    coded = np.stack([wide >> 7 * step & _LOW | np.where(step < last, _MORE, 0) for step in range(LONGEST)], 1)
-    return coded.astype(np.uint8)[np.arange(LONGEST) <= last[:, None]].tobytes()

@@ -8,9 +8,8 @@
              per stack: u32 network hash, the layers
     a layer: i32 bias [out], i8 weight [out][in]                       rows padded to a multiple of 32
 
-All little endian, nothing after it. `nnue_identification.py` says which architecture it is. Text, hashes, whatever
-fills the padding and the lengths of LEB128 values that are longer than needed are kept, so that writing gives the same
-bytes again; nothing of them is evaluated.
+All little endian, nothing after it. `nnue_identification.py` says which architecture it is. Text, hashes and whatever
+fills the padding are kept, so that writing gives the same bytes again; nothing of them is evaluated.
 
 The arithmetic is `search.evaluation.network`'s own, with shifts of 6 bits and FV_SCALE as the divisor. A score is
 YaneuraOu's value, the number that its command `e` prints and its search compares, with a pawn at 90; the centipawns of
@@ -20,11 +19,9 @@ twice as large; sums that wrap at 15 bits give the same numbers without doubling
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 import struct
-import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -32,7 +29,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from search.evaluation.feature_sets import BONA_END, feature_set
-from search.evaluation.leb128 import MAGIC, Block, count_values, read_block_size, read_values
+from search.evaluation.leb128 import MAGIC, count_values, read_block_size, read_values
 from search.evaluation.network import CLIPPED, PAIRWISE, EvalNetwork, Layer
 from search.evaluation.nnue_architecture import MASK, PROGRESS_HASH, SFNN_TEXT, Architecture, padded_inputs
 from search.evaluation.nnue_identification import Sizes, UnnamedArchitecture, identify_classic, identify_sfnn
@@ -96,10 +93,7 @@ def _read(file: BinaryIO, fv_scale: int | None, named: str | None) -> EvalNetwor
     compressed = file.read(len(MAGIC)) == MAGIC or words.startswith(SFNN_TEXT)
     file.seek(place)
     if compressed:
-        architecture, *blocks = _read_compressed(file, size, words, named)
-        bias, rows = blocks[0].values.astype(np.int16), blocks[1].values.reshape(-1, architecture.width)
-        if any(block.surplus is not None for block in blocks):
-            kept["surplus"] = [_packed(block.surplus) for block in blocks]
+        architecture, bias, rows = _read_compressed(file, size, words, named)
     else:
         architecture = identify_classic(words, feature_hash, feature_hash ^ file_hash, body_size, named)
         bias = _numbers(file, "<i2", architecture.width)
@@ -153,15 +147,17 @@ def _read_hash(file: BinaryIO) -> int:
     return int(found)
 
 
-def _read_compressed(file: BinaryIO, size: int, words: str, named: str | None) -> tuple[Architecture, Block, Block]:
-    """Return an SFNN's architecture, and the numbers of its bias and of its rows."""
+def _read_compressed(
+    file: BinaryIO, size: int, words: str, named: str | None
+) -> tuple[Architecture, np.ndarray, np.ndarray]:
+    """Return an SFNN's architecture, its bias int16 [W] and its rows int8 or int16 [features, W]."""
     length = read_block_size(file, size, "the first layer's bias")
     start = file.tell()
     width = count_values(file, length) if length <= 3 * _MOST_VALUES else 0
     file.seek(start)
     if width == 0:
         raise ValueError(f"the first layer's bias: {length:,} bytes of a LEB128 block")
-    bias = read_values(file, length, width, "the first layer's bias")
+    bias = read_values(file, length, width, "the first layer's bias").astype(np.int16)
     payload = read_block_size(file, size, "the first layer's weights")
     start = file.tell()
     sizes = Sizes(width, payload, size - start - payload)
@@ -171,23 +167,8 @@ def _read_compressed(file: BinaryIO, size: int, words: str, named: str | None) -
         # The list of what would fit is shorter when the weights are counted, which reads all of them.
         architecture = identify_sfnn(words, replace(sizes, values=count_values(file, payload)), named)
     file.seek(start)
-    return architecture, bias, read_values(file, payload, architecture.rows * width, "the first layer's weights")
-
-
-def _packed(surplus: np.ndarray | None) -> str:
-    """Return a block's surplus as text, "" if it has none."""
-    return "" if surplus is None else base64.b64encode(zlib.compress(surplus.tobytes())).decode()
-
-
-def _unpacked(text: Any, count: int) -> np.ndarray | None:
-    """Return the surplus of a block of `count` values; None if the text describes none."""
-    if not isinstance(text, str) or text == "":
-        return None
-    try:
-        content = zlib.decompressobj().decompress(base64.b64decode(text), count + 1)
-    except (ValueError, zlib.error):
-        return None
-    return np.frombuffer(content, np.uint8) if len(content) == count else None
+    rows = read_values(file, payload, architecture.rows * width, "the first layer's weights")
+    return architecture, bias, rows.reshape(architecture.rows, width)
 
 
 def _read_rows(file: BinaryIO, count: int, width: int) -> np.ndarray:
@@ -269,8 +250,6 @@ class Header:
     network_hashes: tuple[int, ...]
     """One per stack."""
     progress_hash: int
-    surplus: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
-    """Of the blocks of an SFNN's bias and rows, see `leb128.Block`."""
 
     @staticmethod
     def of(net: EvalNetwork, architecture: Architecture) -> Header:
@@ -297,13 +276,7 @@ class Header:
         if (said := _SCALE_WORD.search(words)) and int(said[1]) != net.output_divisor:
             words = _SCALE_WORD.sub(f"fv_scale={net.output_divisor}", words)
         found = Header(words, others[0], others[1], tuple(of_stacks), others[2])
-        if not found._names(architecture, kept.get("named")):
-            return made
-        packed = kept.get("surplus")
-        if not architecture.sfnn or not isinstance(packed, list) or len(packed) != 2:
-            return found
-        width = architecture.width
-        return replace(found, surplus=(_unpacked(packed[0], width), _unpacked(packed[1], architecture.rows * width)))
+        return found if found._names(architecture, kept.get("named")) else made
 
     @property
     def encoded_words(self) -> bytes:

@@ -83,41 +83,6 @@ def test_every_kind_is_exported_with_the_imported_bytes(name: str, edge: bool, t
     assert (found.rows == net.rows).all()
 
 
-def lengthened(content: bytes) -> bytes:
-    """Return an SFNN's file in which every third number of one byte takes two or three."""
-    (text,) = struct.unpack_from("<I", content, 8)
-    parts, start = [content[: 16 + text]], 16 + text
-    for _ in range(2):
-        (length,) = struct.unpack_from("<I", content, start + 17)
-        payload, longer, alone = content[start + 21 : start + 21 + length], bytearray(), True
-        for number, byte in enumerate(payload):
-            sign = 0x7F if byte & 0x40 else 0
-            short = alone and byte < 0x80
-            more = (0, (sign,), (sign | 0x80, sign))[number % 3] if short else 0
-            longer += bytes((byte | 0x80, *more)) if more else bytes((byte,))
-            alone = byte < 0x80
-        parts += [content[start : start + 17], struct.pack("<I", len(longer)), longer]
-        start += 21 + length
-    return b"".join((*parts, content[start:]))
-
-
-@pytest.mark.parametrize("edge", [False, True], ids=["", "edge"])
-def test_numbers_that_take_more_bytes_than_needed_are_exported_as_they_were(edge: bool, tmp_path: Path) -> None:
-    plain = network_bytes("SFNN_kp_64_7_32_progress2", 3, edge)
-    content = lengthened(plain)
-    assert len(content) > len(plain) + 1710 * 64 // 2
-    (tmp_path / "nn.bin").write_bytes(content)
-    net = read_nnue(tmp_path / "nn.bin")
-    assert nnue_bytes(net) == content
-    import_nnue(tmp_path / "nn.bin", tmp_path / "net.safetensors")
-    assert nnue_bytes(load_network(tmp_path / "net.safetensors")) == content
-    (tmp_path / "plain.bin").write_bytes(plain)
-    assert (read_nnue(tmp_path / "plain.bin").rows == net.rows).all()
-    for surplus in (None, 3, ["?", "?"], ["", "eJw="], net.provenance["nn_bin"]["surplus"][:1]):  # written by hand
-        kept = net.provenance["nn_bin"] | {"surplus": surplus}
-        assert nnue_bytes(dataclasses.replace(net, provenance={"nn_bin": kept})) == plain
-
-
 def test_a_network_file_keeps_the_architecture_of_an_nn_bin_without_a_text(tmp_path: Path) -> None:
     name = "SFNN_kp_64_7_32_hand64_k3k3"
     content = network_bytes(name)
