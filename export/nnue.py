@@ -132,7 +132,7 @@ def nearest_fv_scale(net: EvalNetwork) -> int:
     return min(max(round(net.output_divisor / (net.logit_per_output * net.cp_per_logit)), 1), LARGEST_FV_SCALE)
 
 
-def untold_fv_scale(net: EvalNetwork) -> int:
+def default_fv_scale(net: EvalNetwork) -> int:
     """Return the FV_SCALE with which a reader that has no setting for it reads the network's nn.bin."""
     return Header.of(net, nnue_architecture(net)).fv_scale
 

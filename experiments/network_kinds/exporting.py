@@ -66,9 +66,9 @@ class NnBinExport:
     """Centipawns per logit with that FV_SCALE."""
     cp_per_logit: float
     """Centipawns per logit of the network."""
-    untold_fv_scale: int
+    default_fv_scale: int
     """FV_SCALE of readers that have no setting for it."""
-    untold_cp_per_logit: float
+    default_cp_per_logit: float
     """Centipawns per logit in readers that have no setting for FV_SCALE."""
     bytes: int
     """Size of the file."""
@@ -154,19 +154,19 @@ def _export_folded(network_path: str, output: Path, overwrite: bool) -> Export:
             check_output(path, overwrite=overwrite, inputs=inputs)
         size, weights_bytes = write_header(network, inputs[0].name, output)
         return HeaderExport(str(weights), weights_bytes, size)
-    from export.nnue import nearest_fv_scale, nnue_architecture, untold_fv_scale, write_nnue
+    from export.nnue import nearest_fv_scale, nnue_architecture, default_fv_scale, write_nnue
 
     architecture = nnue_architecture(network)
     check_output(output, overwrite=overwrite, inputs=inputs)
     size = write_nnue(network, output)
-    fv_scale, default_scale = nearest_fv_scale(network), untold_fv_scale(network)
+    fv_scale, default_scale = nearest_fv_scale(network), default_fv_scale(network)
     per_logit = network.output_divisor / network.logit_per_output
     return NnBinExport(
         architecture=str(architecture),
         fv_scale=fv_scale,
         kept_cp_per_logit=per_logit / fv_scale,
         cp_per_logit=network.cp_per_logit,
-        untold_fv_scale=default_scale,
-        untold_cp_per_logit=per_logit / default_scale,
+        default_fv_scale=default_scale,
+        default_cp_per_logit=per_logit / default_scale,
         bytes=size,
     )

@@ -51,11 +51,11 @@ def as_text(found: Export) -> str:
         return f"with {found.weights}, {found.weights_bytes:,} bytes, which the program reads when it runs"
     if isinstance(found, NnBinExport):
         text = f"{found.architecture}; set YaneuraOu's FV_SCALE to {found.fv_scale}"
-        if found.fv_scale == found.untold_fv_scale:
+        if found.fv_scale == found.default_fv_scale:
             return text
         return (
             f"{text}, which means {found.kept_cp_per_logit:.0f} cp per logit, the nearest to the network's "
-            f"{found.cp_per_logit:.0f}; readers without that option use {found.untold_fv_scale}, and so "
-            f"{found.untold_cp_per_logit:.0f} cp per logit"
+            f"{found.cp_per_logit:.0f}; readers without that option use {found.default_fv_scale}, and so "
+            f"{found.default_cp_per_logit:.0f} cp per logit"
         )
     return amount(found.positions, "position")
