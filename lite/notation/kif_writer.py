@@ -5,13 +5,14 @@ Store the text in UTF-8: its first line declares that, and so does the suffix `.
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import cshogi
 from cshogi import KIF
 
 from lite.notation.columns import in_columns
-from lite.notation.game import REPETITION, UNFINISHED, Game, GameBuilder
+from lite.notation.game import FOULS, REPETITION, UNFINISHED, Game, GameBuilder
 from lite.notation.kif_endings import ENDINGS
 from lite.notation.kif_lines import HANDICAPS, variation_number
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
@@ -37,13 +38,16 @@ _ENDINGS = {
     "Time-up": "切れ負け",
     "時間切れにて終局": "切れ負け",
     "接続切れにて終局": "切れ負け",
+    "接続切れ": "切れ負け",
     "TSUMI": "詰み",
     "win": "入玉勝ち",
     "KACHI": "入玉勝ち",
     "入玉宣言": "入玉勝ち",
     "勝ち宣言": "入玉勝ち",
+    "宣言勝ち": "入玉勝ち",
     "王手連続千日手": "反則勝ち",
     "引き分け": "持将棋",
+    "引分け": "持将棋",
     "先手 反則負け": "反則負け",
     "後手 反則負け": "反則負け",
     "ILLEGAL_MOVE": "反則負け",
@@ -56,8 +60,8 @@ _ENDINGS = {
 """KIF's common word for endings of other notations, and for KIF endings that not every program knows."""
 
 
-_SENTENCES = {"反則": "反則負け", "切れ": "切れ負け", "入玉": "入玉勝ち", "宣言": "入玉勝ち"}
-"""KIF's common word for an ending that was given as a sentence, by a part of the sentence."""
+_SENTENCES = {FOULS: "反則負け", "切れ": "切れ負け", "入玉": "入玉勝ち", "宣言": "入玉勝ち"}
+"""KIF's common word for an ending that was given as a sentence, by the pattern of a part of the sentence."""
 
 
 def kif_text(game: Game) -> str:
@@ -183,7 +187,7 @@ def _ending(replay: GameBuilder, game: Game) -> str:
     the word is 中断, and the verdict below it names the winner."""
     own = _ENDINGS.get(game.ending, game.ending)
     if own not in ENDINGS:  # a sentence such as 先手切れ負け
-        own = next((word for part, word in _SENTENCES.items() if part in own), own)
+        own = next((word for part, word in _SENTENCES.items() if re.search(part, own)), own)
     if not own and in_check(replay.pos) and not list_moves(replay.pos):
         own = "詰み"
     decided = game.result & WINNER_MASK in (BLACK_WINS, WHITE_WINS)
