@@ -230,6 +230,39 @@ def test_comments_after_the_last_separator_of_csa_are_not_a_game(tmp_path: Path,
     assert len(list(read_csa(f"'before\n/\n{game}", "a"))) == 1
 
 
+def test_csa_games_that_were_joined_without_a_separator_are_told_apart() -> None:
+    game = f"'CSA encoding=UTF-8\nV3.0\nN+a\nN-b\n{CSA}T2\n%TORYO\n'summary:toryo:a lose:b win\n"
+    found = list(read_csa(game * 3, "a.csa"))
+    assert [(one.place, one.result) for one in found if isinstance(one, Game)] == [
+        (f"a.csa game {number}", 2) for number in (1, 2, 3)
+    ]
+    cut, whole = read_csa(f"V2.2\n{CSA}{game}", "a.csa")
+    assert isinstance(cut, GameError)
+    assert cut.reason == "no result"
+    assert isinstance(whole, Game)
+    _, damaged = read_csa(f"{game}{game}X\n", "a.csa")
+    assert "a.csa game 2: cannot read the line 'X' (line 23)" in str(damaged)
+
+
+@pytest.mark.parametrize("end", [b"\x1a", b"\0\0\0", b"\x1a\0\0", b"\n\x1a"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csa", f"{CSA}%TORYO\n"),
+        ("a.csa", f"{CSA}%TORYO\n/\n"),
+        ("a.kif", f"{KIF}   3 投了\n"),
+        ("a.ki2", f"{KI2}投了\n"),
+        ("a.usi", f"{USI}resign\n"),
+    ],
+)
+def test_a_mark_of_the_end_of_a_file_is_no_line(tmp_path: Path, name: str, text: str, end: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(text.encode() + end)
+    (game,) = read_games(path)
+    assert isinstance(game, Game), game
+    assert game.result == 2
+
+
 @pytest.mark.parametrize("text", ["'comments alone\n", "V2.2\n/\n'x\n", "'a\n/\n'b\n"])
 def test_a_csa_file_without_a_game_is_refused(text: str) -> None:
     (error,) = read_csa(text, "a.csa")
