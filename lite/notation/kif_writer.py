@@ -6,9 +6,11 @@ Store the text in UTF-8: its first line declares that, and so does the suffix `.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 import cshogi
+import numpy as np
 from cshogi import KIF
 
 from lite.notation.columns import in_columns
@@ -17,7 +19,8 @@ from lite.notation.kif_endings import ENDINGS
 from lite.notation.kif_lines import HANDICAPS, variation_number
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.movegen import list_moves
-from search.rules.position import in_check
+from search.rules.position import do_move, in_check
+from search.rules.sfen import move_from_usi
 from search.rules.shogi import DROP_ORIGIN, KINDS, PROMOTE
 from search.score import is_mate, mate_plies
 
@@ -79,7 +82,7 @@ def kif_text(game: Game) -> str:
     for number, (before, move) in enumerate(pairwise([None, *moves]), 1):
         assert move is not None
         branch = "+" if number in branches else ""
-        lines.append(numbered(number, move_text(replay, move, before), clocks[number - 1], branch))
+        lines.append(numbered(number, move_text(replay.pos, move, before), clocks[number - 1], branch))
         replay.play(move)
         lines += game.comments.get(number, [])
     ending = _ending(replay, game)
@@ -133,14 +136,25 @@ def _position(sfen: str, sides: tuple[str, str], first_ply: int) -> list[str]:
     return [f"手合割：{name if name in KIF.Parser.HANDYCAP_SFENS else 'その他'}", *diagram.split("\n"), *plies]
 
 
-def move_text(replay: GameBuilder, move: int, before: int | None) -> str:
+def line_text(pos: np.void, moves: Sequence[str]) -> str:
+    """Return USI moves that are legal from a position as players read them: `▲５二金打 △同玉(51)`."""
+    pos, texts, before = pos.copy(), list[str](), None
+    for usi in moves:
+        move = move_from_usi(usi)
+        texts.append("▲△"[int(pos["turn"])] + move_text(pos, move, before).replace("　", ""))
+        do_move(pos, np.int64(move))
+        before = move
+    return " ".join(texts)
+
+
+def move_text(pos: np.void, move: int, before: int | None) -> str:
     """Return a move as KIF writes it: `７六歩(77)`, `同　銀成(31)`, `５五角打`."""
     target, origin = move & 127, move >> 7 & 127
     file, rank = divmod(target, 9)
     where = "同　" if before is not None and before & 127 == target else _FILES[file] + _RANKS[rank]
     if origin >= DROP_ORIGIN:
         return f"{where}{_PIECES[origin - DROP_ORIGIN]}打"
-    piece = _PIECES[int(replay.pos["board"][origin]) % KINDS]
+    piece = _PIECES[int(pos["board"][origin]) % KINDS]
     return f"{where}{piece}{'成' if move & PROMOTE else ''}({origin // 9 + 1}{origin % 9 + 1})"
 
 
