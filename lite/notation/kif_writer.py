@@ -147,11 +147,21 @@ def line_text(pos: np.void, moves: Sequence[str]) -> str:
     return " ".join(texts)
 
 
+def square_name(square: int) -> str:
+    """Return the name of a square: `７六`."""
+    file, rank = divmod(square, 9)
+    return _FILES[file] + _RANKS[rank]
+
+
+def piece_name(kind: int) -> str:
+    """Return the name of a kind of piece: `歩`, `成銀`."""
+    return _PIECES[kind]
+
+
 def move_text(pos: np.void, move: int, before: int | None) -> str:
     """Return a move as KIF writes it: `７六歩(77)`, `同　銀成(31)`, `５五角打`."""
     target, origin = move & 127, move >> 7 & 127
-    file, rank = divmod(target, 9)
-    where = "同　" if before is not None and before & 127 == target else _FILES[file] + _RANKS[rank]
+    where = "同　" if before is not None and before & 127 == target else square_name(target)
     if origin >= DROP_ORIGIN:
         return f"{where}{_PIECES[origin - DROP_ORIGIN]}打"
     piece = _PIECES[int(pos["board"][origin]) % KINDS]
