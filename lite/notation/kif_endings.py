@@ -75,13 +75,14 @@ _STATED = re.compile(
 )
 """A side and what it does: it wins, or it loses, exceeds its time, breaks a rule or resigns."""
 _TITLE = "[初二三四五六七八九十]段|[0-9０-９]級|永世|名人|竜王|棋聖|王位|王座|棋王|王将|叡王|女流|アマ|さん|氏|様"
-_RANK = rf"(?:[\s・(（]*(?:{_TITLE})[)）]*)*+"
-"""Ranks and titles after a player's name, as in `乙六段`, `乙 六段`, `乙（六段）` and `乙名人・竜王`."""
+_RANK = rf"(?:[\s・(（]{{0,3}}(?:{_TITLE})[)）]{{0,2}}){{0,8}}+"
+"""Ranks and titles after a player's name, as in `乙六段`, `乙 六段`, `乙（六段）` and `乙名人・竜王`. All numbers are
+bounded, so that a long name takes a time in proportion to its length."""
 _LONGEST_SHORT_NAME = 8
 _MARKS = {"▲": "下手", "▼": "下手", "☗": "下手", "△": "上手", "▽": "上手", "☖": "上手"}
 _MARK = re.compile(rf"[{''.join(_MARKS)}](?=\s*(?:の|が|は|勝|負|反則|時間切れ|切れ|投了))")
 _DOES = f"の?\\s*(?:勝|負|敗|{FOULS}|(?:持ち)?時間切れ|接続切れ|切れ|入玉|宣言|投了|トライ)|[がは]"
-_NAMED = rf"(^|より|よって|のため|で|[、。\s])({{names}}){_RANK}\s*(?={_DOES})"
+_NAMED = rf"(^|より|よって|のため|で|[、。\s])(NAMES){_RANK}\s*(?={_DOES})"
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def with_sides(text: str, names: tuple[str, str]) -> str:
     sides = {name: side for name, side in sides.items() if name and not re.fullmatch(_SIDE, name)}
     if not sides:
         return text
-    pattern = _NAMED.format(names="|".join(map(re.escape, sorted(sides, key=len, reverse=True))))
+    pattern = _NAMED.replace("NAMES", "|".join(map(re.escape, sorted(sides, key=len, reverse=True))))
     return re.sub(pattern, lambda match: match[1] + sides[match[2]], text)
 
 

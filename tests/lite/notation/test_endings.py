@@ -176,6 +176,12 @@ def test_a_verdict_may_use_a_part_of_a_name(black: str, white: str, sentence: st
     assert caught.value.reason == "no result"
 
 
+@pytest.mark.parametrize("piece", ["・", "（", "名人", " 名人", "六段)", "あ"])
+def test_long_names_are_read_in_linear_time(piece: str) -> None:
+    name = piece * (300_000 // len(piece)) + "x"
+    assert read_kif(KIF.replace("甲", name) + "まで2手で乙の勝ち\n", "a").result == 2
+
+
 @pytest.mark.parametrize("sentence", ["先手の二歩により後手の勝ち", "先手の二歩", "甲の二歩で乙の勝ち", "先手の反則"])
 def test_a_foul_ends_a_game_after_the_illegal_move(sentence: str) -> None:
     game = read_kif(f"{KIF}   3 ５五歩打\nまで3手で{sentence}\n", "a")
