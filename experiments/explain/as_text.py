@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from experiments.explain.explain import Difference, Explained, PieceFigures
 from experiments.explain.line_units import UnitsLeftOut
 from experiments.language.english import ENGLISH
+from experiments.language.japanese import JAPANESE
 from experiments.language.words import Words
-from lite.notation.columns import in_columns
+from lite.notation.columns import columns_of, in_columns
+from lite.notation.kif_writer import line_text, piece_name, square_name
 from search.evaluation.leave_one_out import draw_contributions
-from search.rules.shogi import BLACK
+from search.rules.shogi import BLACK, KIND_LETTERS
 
 MOVES_PER_LINE = 6
+JAPANESE_MOVES_PER_LINE = 4
 SHOWN_MOVES = 30
 """Largest number of moves listed."""
 SHOWN_DIFFERENCES = 12
@@ -38,8 +41,7 @@ def as_text(explained: Explained, words: Words = ENGLISH) -> str:
     count = len(explained.moves)
     which = words.best_moves if count > SHOWN_MOVES else words.all_moves
     lines += ["", words.moves_head.format(which=which.format(shown=SHOWN_MOVES, count=count))]
-    moves = [f"{row.move:5s} {row.score_cp:+6d}" for row in explained.moves[:SHOWN_MOVES]]
-    lines += ["   ".join(moves[at : at + MOVES_PER_LINE]) for at in range(0, len(moves), MOVES_PER_LINE)]
+    lines += _moves(explained, words)
     if isinstance(explained.units, UnitsLeftOut):
         return "\n".join([*lines, "", words.no_units[explained.units.value]])
     lines += ["", words.units_head]
@@ -48,6 +50,18 @@ def as_text(explained: Explained, words: Words = ENGLISH) -> str:
             activations = " ".join(f"{one:6.2f}" for one in row.activations)
             lines.append(f"{words.units[kind].format(name=row.name)} {activations} {row.contribution_cp:+7d}")
     return "\n".join(lines)
+
+
+def _moves(explained: Explained, words: Words) -> list[str]:
+    """Return the lines of the evaluations after moves; in Japanese the moves are written as in a game record."""
+    shown = explained.moves[:SHOWN_MOVES]
+    names = [row.move for row in shown]
+    per_line, columns = MOVES_PER_LINE, 5
+    if words is JAPANESE:
+        names = [line_text(explained.position, [name]) for name in names]
+        per_line, columns = JAPANESE_MOVES_PER_LINE, max(map(columns_of, names), default=0)
+    moves = [f"{in_columns(name, columns)} {row.score_cp:+6d}" for name, row in zip(names, shown, strict=True)]
+    return ["   ".join(moves[at : at + per_line]) for at in range(0, len(moves), per_line)]
 
 
 def _board(explained: Explained, words: Words) -> list[str]:
@@ -72,6 +86,10 @@ def difference_as_text(networks: tuple[str, str], rows: Sequence[Difference], wo
 
 
 def piece_text(piece: PieceFigures | Difference, words: Words = ENGLISH) -> str:
-    """Return a piece with its side and place: `black R 2h`, `white P in hand`."""
+    """Return a piece with its side and place: `black R 2h`, `white P in hand`, `先手 ２八飛`."""
     side = words.sides[BLACK if piece.colour == "black" else 1 - BLACK]
+    if words is JAPANESE:
+        at = piece.square
+        place = square_name((int(at[0]) - 1) * 9 + ord(at[1]) - ord("a")) if at else f"{words.in_hand}の"
+        return f"{side} {place}{piece_name(KIND_LETTERS.index(piece.piece))}"
     return f"{side} {piece.piece} {piece.square or words.in_hand}"

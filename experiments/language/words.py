@@ -132,6 +132,9 @@ class Words:
     """No mate; {effort}."""
     mate_unknown: str
     """Time ran out; {effort}."""
+    mate_columns: tuple[str, ...]
+    """Names of the columns of results by length of mate: length, problems, mates found, their share in percent, mates
+    as long as given, problems without a mate, without an answer, median of the nodes, longest time in milliseconds."""
     tsume: str
     """The length without futile interpositions, {plies}."""
     tsume_unknown: str

@@ -61,6 +61,7 @@ _START_ROWS = (
 )
 _READERS_NUMBER = re.compile(r"'\*\s*[+-]?[0-9]")
 """A comment for readers that begins with a number. It is no score: scores follow two stars."""
+_VERSION = re.compile(r"V[0-9][0-9.]*\s*$")
 _TIME = re.compile(r"T([0-9]{1,7}(?:\.[0-9]*)?)\s*$")
 _SUMMARY = re.compile(r"'summary:([^:]*):(.{0,200}) (win|lose|draw):(.{0,200}) (win|lose|draw)\s*$")
 """Floodgate's summary. The length of names is bounded so that a line is scanned once."""
@@ -146,16 +147,20 @@ def _start_of(lines: list[str]) -> str:
 def _games(text: str, name: str) -> Iterator[tuple[str, int, list[str]]]:
     """Yield place, number of the first line, and lines of each game of a text.
 
-    A line `/` separates games. A part of comments and blank lines alone is no game, unless it is the whole text."""
+    A line `/` separates games; so does the version of the next one after moves, in files that were joined without the
+    line. A part of comments and blank lines alone is no game, unless it is the whole text."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    number, first = 1, 0
+    number, first, has_moves = 1, 0, False
     for index in range(len(lines) + 1):
-        if index == len(lines) or lines[index].rstrip() == "/":
+        separator = index == len(lines) or lines[index].rstrip() == "/"
+        if separator or (has_moves and _VERSION.match(lines[index])):
             part = lines[first:index]
             if any(line.strip() and line.strip()[0] != "'" for line in part):
                 yield f"{name} game {number}", first + 1, part
                 number += 1
-            first = index + 1
+            first, has_moves = index + separator, False
+        elif lines[index][:1] in "+-%" and len(lines[index].rstrip()) > 1:
+            has_moves = True
     if number == 1 and text.strip():
         yield f"{name} game 1", 1, lines
 

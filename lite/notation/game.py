@@ -29,6 +29,8 @@ UNFINISHED = 3
 """Result of a game without an ending; such games are read only on request."""
 MATE_SCORE = 32000
 """Score in centipawns for a mate; larger scores in comments are limited to it."""
+FOULS = "反則|二歩|二手指し|打ち?歩詰|王手放置"
+"""Pattern of the words by which sentences about the end of a game name a broken rule."""
 LONGEST_TIME = 2**31 - 1
 """Longest time of a move in milliseconds; longer times are limited to it."""
 
@@ -228,7 +230,7 @@ class GameBuilder:
         """Return whether the ending means that the illegal move lost the game."""
         if "ILLEGAL_ACTION" in ending:  # CSA names the side that broke the rules, here the side to move
             return outcome == (WHITE_WON, BLACK_WON)[self.turn]
-        return outcome in (ILLEGAL_MOVE, ILLEGAL_BEFORE) or "反則" in ending
+        return outcome in (ILLEGAL_MOVE, ILLEGAL_BEFORE) or re.search(FOULS, ending) is not None
 
     def result(self, outcome: int | None) -> int | None:
         """Return the result byte of an outcome after the moves; None if neither it nor the position decides."""

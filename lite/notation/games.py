@@ -87,10 +87,12 @@ def read_starts(path: Path) -> list[str] | None:
 
 
 def _text(path: Path) -> str | None:
-    """Return a file's text, or None if its encoding is unknown. Raises OSError, or ValueError if it is too large."""
+    """Return a file's text, or None if its encoding is unknown. Raises OSError, or ValueError if it is too large.
+
+    The marks of the end of a file that old systems wrote, Ctrl-Z and a padding of zeros, are left out."""
     if path.stat().st_size > MAX_TEXT:
         raise ValueError(f"{path}: larger than {MAX_TEXT >> 20} MiB; split it")
-    return _decoded(path.read_bytes())
+    return _decoded(path.read_bytes().rstrip(b"\0\x1a"))
 
 
 def _decoded(raw: bytes) -> str | None:

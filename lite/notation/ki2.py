@@ -110,7 +110,7 @@ def _kif_lines(reader: Reader, played: GameBuilder, first: int) -> list[str]:
     for number, move in enumerate(moves, 1):
         if number >= first:
             lines += played.comments.get(first - 1, []) if number == first else []
-            lines.append(numbered(number, move_text(replay, move, moves[number - 2] if number > 1 else None)))
+            lines.append(numbered(number, move_text(replay.pos, move, moves[number - 2] if number > 1 else None)))
             lines += played.comments.get(number, [])
         replay.play(move)
     if reader.ending is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from lite.notation.game import (
     BLACK_WON,
     DRAWN,
+    FOULS,
     ILLEGAL_BEFORE,
     ILLEGAL_MOVE,
     MOVER_DECLARES,
@@ -26,6 +27,7 @@ ENDINGS = {
     "詰": MOVER_LOSES,
     "切れ負け": MOVER_LOSES,
     "時間切れ": MOVER_LOSES,
+    "接続切れ": MOVER_LOSES,
     "Time-up": MOVER_LOSES,
     "不戦敗": MOVER_LOSES,
     "不戦勝": MOVER_WINS,
@@ -34,16 +36,20 @@ ENDINGS = {
     "入玉勝ち": MOVER_DECLARES,
     "入玉宣言": MOVER_DECLARES,
     "勝ち宣言": MOVER_DECLARES,
+    "宣言勝ち": MOVER_DECLARES,
     "トライ": MOVER_LOSES,
     "王手連続千日手": MOVER_WINS,
     "千日手": REPETITION,
     "持将棋": DRAWN,
     "引き分け": DRAWN,
+    "引分け": DRAWN,
     "引分": DRAWN,
     "無勝負": DRAWN,
     "最大手数": MOVES_USED_UP,
     "中断": None,
     "封じ手": None,
+    "指し掛け": None,
+    "指掛": None,
     "不詰": None,
 }
 """Outcomes of the words for an ending. A line that begins with such a word is an ending.
@@ -53,22 +59,30 @@ well, with a verdict that distinguishes the two, and 王手連続千日手 only 
 """
 _OF_MOVES = re.compile(r"[同打0-9一二三四五六七八九]")
 _ORIGIN = re.compile(r"[(][0-9]{1,2}[)]")
+_CLOCK = re.compile(r"[(]\s*(?:[0-9]|[/)])")
+"""The start of a clock behind an ending; a remark in brackets, as in `乙（六段）の勝ち`, is no clock."""
 _REMARKS = {"*時間切れにて終局": MOVER_LOSES, "*接続切れにて終局": MOVER_LOSES, "*反則手にて終局": ILLEGAL_BEFORE}
 """Comments below the last move by which 81Dojo ends a game without resignation."""
-_VERDICT = re.compile(rf"\s*(?:まで|以上)、?\s*({NUMBER})手(?:(?:で|にて)、?)?\s*(.*)")
+_VERDICT = re.compile(rf"\s*(?:まで|以上)、?\s*({NUMBER})\s*手(?:(?:で|にて)、?)?\s*(.*)")
 _SIDE = "[先下後上]手"
+_BY = "(?:により|によって|のため|(?:(?<=切れ)|(?<=投了)|(?<=反則)|(?<=二歩))で)"
+"""Words after the cause of an ending."""
+_CAUSE = re.compile(f"{_BY}、?")
 _STATED = re.compile(
     rf"({_SIDE})[のがは、]?\s*"
-    rf"(?:((?:(?!{_SIDE}|により|によって|のため).){{0,20}}?)(?:(勝(?:ち|利)?|必勝)(?![率負敗])|[負敗](?:け|北)?)"
-    r"|(?:時間切れ|切れ|反則|投了)(?=\s*$|により|によって|のため))"
+    rf"(?:((?:(?!{_SIDE}|{_BY}).){{0,20}}?)(?:(勝(?:ち|利)?|必勝)(?![率負敗])|[負敗](?:け|北)?)"
+    rf"|(?:(?:持ち)?時間切れ|接続切れ|切れ|投了|(?:{FOULS})め?)(?=\s*$|{_BY}))"
 )
 """A side and what it does: it wins, or it loses, exceeds its time, breaks a rule or resigns."""
-_RANK = "(?:[初二三四五六七八九十]段|[0-9０-９]級|永世|名人|竜王|棋聖|王位|王座|棋王|王将|叡王|女流|アマ|さん|氏|様)*"
-"""Ranks and titles after a player's name."""
+_TITLE = "[初二三四五六七八九十]段|[0-9０-９]級|永世|名人|竜王|棋聖|王位|王座|棋王|王将|叡王|女流|アマ|さん|氏|様"
+_RANK = rf"(?:[\s・(（]{{0,3}}(?:{_TITLE})[)）]{{0,2}}){{0,8}}+"
+"""Ranks and titles after a player's name, as in `乙六段`, `乙 六段`, `乙（六段）` and `乙名人・竜王`. All numbers are
+bounded, so that a long name takes a time in proportion to its length."""
+_LONGEST_SHORT_NAME = 8
 _MARKS = {"▲": "下手", "▼": "下手", "☗": "下手", "△": "上手", "▽": "上手", "☖": "上手"}
 _MARK = re.compile(rf"[{''.join(_MARKS)}](?=\s*(?:の|が|は|勝|負|反則|時間切れ|切れ|投了))")
-_DOES = "の?\\s*(?:勝|負|敗|反則|時間切れ|切れ|入玉|宣言|投了|トライ)|[がは]"
-_NAMED = rf"(^|より|[、。\s])({{names}}){_RANK}\s*(?={_DOES})"
+_DOES = f"の?\\s*(?:勝|負|敗|{FOULS}|(?:持ち)?時間切れ|接続切れ|切れ|入玉|宣言|投了|トライ)|[がは]"
+_NAMED = rf"(^|より|よって|のため|で|[、。\s])(NAMES){_RANK}\s*(?={_DOES})"
 
 
 @dataclass(frozen=True)
@@ -90,7 +104,7 @@ def stated(text: str) -> Statement | None:
         return None
     match = matches[-1]
     winner = BLACK_WINS if (match[1][0] in "先下") == (match[3] is not None) else WHITE_WINS
-    if "反則" in text:  # by whichever side
+    if re.search(FOULS, text):  # by whichever side
         return Statement(winner, BLACK_WON if winner == BLACK_WINS else WHITE_WON)
     declares = match[3] is not None and ("入玉" in match[2] or "宣言" in match[2])
     return Statement(winner, MOVER_DECLARES if declares else MOVER_LOSES)
@@ -101,11 +115,22 @@ def with_sides(text: str, names: tuple[str, str]) -> str:
     text = _MARK.sub(lambda match: _MARKS[match[0]], text)
     bare = [re.sub(_RANK + "$", "", name.strip(" 　")) for name in names]
     sides = dict(zip(bare, ("下手", "上手"), strict=True))
-    sides = {name: side for name, side in sides.items() if name and not re.fullmatch(_SIDE, name)}
-    if not sides or bare[0] == bare[1]:
+    if bare[0] == bare[1]:
         return text
-    pattern = _NAMED.format(names="|".join(map(re.escape, sorted(sides, key=len, reverse=True))))
+    sides |= {short: sides[name] for name, other in (bare, bare[::-1]) for short in _short_names(name, other)}
+    sides = {name: side for name, side in sides.items() if name and not re.fullmatch(_SIDE, name)}
+    if not sides:
+        return text
+    pattern = _NAMED.replace("NAMES", "|".join(map(re.escape, sorted(sides, key=len, reverse=True))))
     return re.sub(pattern, lambda match: match[1] + sides[match[2]], text)
+
+
+def _short_names(name: str, other: str) -> list[str]:
+    """Return beginnings of a Japanese name that may stand for it, such as 羽生 for 羽生善治, but not for `other`."""
+    if name.isascii():
+        return []
+    beginnings = [name.split()[0], *(name[:end].rstrip() for end in range(2, min(len(name), _LONGEST_SHORT_NAME + 1)))]
+    return [short for short in beginnings if not other.startswith(short)]
 
 
 @dataclass(frozen=True)
@@ -131,12 +156,18 @@ class Verdict:
         statement = stated(self.text)
         if statement is not None:
             return statement.outcome
-        return next((outcome for name, outcome in ENDINGS.items() if self.text.startswith(name)), None)
+        return None if self._word is None else ENDINGS[self._word]
 
     @property
     def known(self) -> bool:
-        """Whether the text begins with a word for an ending, so that it is no mere remark."""
-        return any(self.text.startswith(name) for name in ENDINGS)
+        """Whether the text has a word for an ending in its place, so that it is no mere remark."""
+        return self._word is not None
+
+    @property
+    def _word(self) -> str | None:
+        """The word for an ending that the text begins with, or that follows a cause: 双方入玉により持将棋."""
+        parts = (self.text, _CAUSE.split(self.text)[-1])
+        return next((name for part in parts for name in ENDINGS if part.startswith(name)), None)
 
     def naming_sides(self, names: tuple[str, str]) -> Verdict:
         """Return the verdict with the players' names replaced by their sides."""
@@ -160,8 +191,8 @@ def read_ending(text: str, names: tuple[str, str]) -> Ending | None:
     ShogiHome writes unknown words for endings of other notations (ERROR, MATTA); they have no outcome. A text that may
     be a damaged move is no ending. names: of black and white, for sentences that use them."""
     narrow = half_width(text)
-    word = text[: narrow.index("(")] if "(" in narrow else text
-    word = word.strip(" 　")
+    clock = _CLOCK.search(narrow)
+    word = text[: clock.start() if clock else None].strip(" 　")
     sentence = with_sides(word, names)
     if re.match(_SIDE, sentence) and (statement := stated(sentence)):
         return Ending(word, statement.outcome, statement.winner)

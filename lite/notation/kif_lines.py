@@ -24,7 +24,7 @@ from lite.notation.scores import read_comment
 from lite.records.formats import BLACK_WINS, DRAW, MAX_MOVES, WHITE_WINS, WINNER_MASK
 from search.rules.position import new_position
 from search.rules.set_up import BOARD_ERRORS, set_board
-from search.rules.sfen import get_sfen
+from search.rules.sfen import get_sfen, set_sfen
 from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, PIECES_IN_BOX, SQUARES, START_SFEN
 
 HANDICAPS = KIF.Parser.HANDYCAP_SFENS | {
@@ -46,10 +46,12 @@ _NO_KEY = re.compile(r"[*＊#&|]|\+-|手数|変化|まで|[0-9０-９]{1,6}\s")
 """Starts of lines that KIF does not read as headers, so that they cannot be written back as headers."""
 _HELD = re.compile(rf"(.)({NUMBER})?")
 """A kind in hand and its number: `歩十一`, or `歩11` as rsshogi writes it."""
-_VARIATION = re.compile(rf"[ 　]*変化[：:]\s*({NUMBER})手?")
+_VARIATION = re.compile(rf"[ 　]*変化\s*[：:]?\s*({NUMBER})手?")
 _PLIES = re.compile(rf"[ 　]*手数\s*[＝=：:]\s*({NUMBER})[手\s]*([▲▼☗△▽☖])?")
 """Number of moves before a board diagram, and the side that made the last of them."""
 _BLACK_MARKS = "▲▼☗"
+_TURN = re.compile(r"\s*(?:([先下後上])手の?番|手番\s*[：:]\s*(?:([先下後上])手番?|([▲▼☗△▽☖])))\s*")
+"""The side to move below a diagram: `後手番`, or `手番：後手`."""
 _ABBREVIATIONS = (("王", "玉"), ("竜", "龍"), ("成銀", "全"), ("成桂", "圭"), ("成香", "杏"))
 _NAME_KEYS = (("先手", "下手"), ("後手", "上手"))
 _HAND_KEY = re.compile(r"(?:(先手|下手|攻め?方|[▲▼☗]|)|後手|上手|[玉受]方|受け方|[△▽☖])の?持ち?駒")
@@ -131,11 +133,22 @@ class Reader:
                 board[(8 - column) * 9 + rank] = PIECES[sign] + (KINDS if colour == "v" else 0)
         for text, hand in zip(self.hands, hands, strict=True):
             self._hand(text, hand)
+        if self.white_moves is None and self._is_start_of_handicap(board):
+            self.white_moves = True
         pos = new_position()
         error = set_board(pos, board, hands, np.int64(bool(self.white_moves)), np.int64(self.plies_before + 1))
         if error:
             raise GameError(f"its board diagram: {BOARD_ERRORS[error]}{self.assumption()}")
         return get_sfen(pos)
+
+    def _is_start_of_handicap(self, board: np.ndarray) -> bool:
+        """Return whether a diagram shows the first position of the named handicap, in which white moves first."""
+        sfen = handicap_sfen(self.headers.get("手合割", [""])[-1])
+        if sfen is None or sfen.split()[1] != "w":
+            return False
+        pos = new_position()
+        set_sfen(pos, sfen)
+        return bool((pos["board"] == board).all())
 
     def assumption(self) -> str:
         """Return a remark for an error if the diagram does not say who moves first; otherwise an empty string."""
@@ -146,7 +159,7 @@ class Reader:
 
     def _hand(self, text: str, hand: np.ndarray) -> None:
         """Add the pieces of a hand's header to `hand`. Raises GameError."""
-        held = re.sub(r"[\s　]|なし", "", text)  # blanks between the kinds may be missing
+        held = re.sub(r"[\s、,，・]|なし|枚", "", text)  # blanks between the kinds may be missing
         for item in _HELD.finditer(held):
             kind, count = PIECES.get(item[1], HAND_KINDS), number(item[2]) if item[2] else 1
             if kind >= HAND_KINDS:
@@ -171,15 +184,16 @@ class Reader:
             self.plies_before = min(number(match[1]), MAX_MOVES)
             if match[2] and self.white_moves is None:
                 self.white_moves = match[2] in _BLACK_MARKS
-        elif line[0] in "#&" or line.startswith(("手数", "+-", "  ９", " ９")):
+        elif line[0] in "#&" or line.startswith(("手数", "  ９", " ９")) or half_width(line[:2]) == "+-":
             pass
         elif line.strip(" 　") == "盤面回転":
             pass  # concerns the display of the board, not the position
-        elif line[0] == "|":
-            self.rows.append(line)
-        elif line.strip() in ("後手番", "上手番", "先手番", "下手番"):
-            self.white_moves = line.strip()[0] in "後上"
-            self.handicap_words |= line.strip()[0] in "下上"
+        elif line[0] in "|｜":
+            self.rows.append(line.replace("｜", "|"))
+        elif match := _TURN.fullmatch(line):
+            side = match[1] or match[2] or match[3]
+            self.white_moves = side in "後上△▽☖"
+            self.handicap_words |= side in "下上"
         elif verdict := read_verdict(line):
             self.verdict = self.verdict or verdict
             if self.builder is not None and self._counts(verdict.plies, self.builder.plies_recorded):

@@ -5,18 +5,22 @@ Store the text in UTF-8: its first line declares that, and so does the suffix `.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 import cshogi
+import numpy as np
 from cshogi import KIF
 
 from lite.notation.columns import in_columns
-from lite.notation.game import REPETITION, UNFINISHED, Game, GameBuilder
+from lite.notation.game import FOULS, REPETITION, UNFINISHED, Game, GameBuilder
 from lite.notation.kif_endings import ENDINGS
 from lite.notation.kif_lines import HANDICAPS, variation_number
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.movegen import list_moves
-from search.rules.position import in_check
+from search.rules.position import do_move, in_check
+from search.rules.sfen import move_from_usi
 from search.rules.shogi import DROP_ORIGIN, KINDS, PROMOTE
 from search.score import is_mate, mate_plies
 
@@ -37,13 +41,16 @@ _ENDINGS = {
     "Time-up": "切れ負け",
     "時間切れにて終局": "切れ負け",
     "接続切れにて終局": "切れ負け",
+    "接続切れ": "切れ負け",
     "TSUMI": "詰み",
     "win": "入玉勝ち",
     "KACHI": "入玉勝ち",
     "入玉宣言": "入玉勝ち",
     "勝ち宣言": "入玉勝ち",
+    "宣言勝ち": "入玉勝ち",
     "王手連続千日手": "反則勝ち",
     "引き分け": "持将棋",
+    "引分け": "持将棋",
     "先手 反則負け": "反則負け",
     "後手 反則負け": "反則負け",
     "ILLEGAL_MOVE": "反則負け",
@@ -56,8 +63,8 @@ _ENDINGS = {
 """KIF's common word for endings of other notations, and for KIF endings that not every program knows."""
 
 
-_SENTENCES = {"反則": "反則負け", "切れ": "切れ負け", "入玉": "入玉勝ち", "宣言": "入玉勝ち"}
-"""KIF's common word for an ending that was given as a sentence, by a part of the sentence."""
+_SENTENCES = {FOULS: "反則負け", "切れ": "切れ負け", "入玉": "入玉勝ち", "宣言": "入玉勝ち"}
+"""KIF's common word for an ending that was given as a sentence, by the pattern of a part of the sentence."""
 
 
 def kif_text(game: Game) -> str:
@@ -75,7 +82,7 @@ def kif_text(game: Game) -> str:
     for number, (before, move) in enumerate(pairwise([None, *moves]), 1):
         assert move is not None
         branch = "+" if number in branches else ""
-        lines.append(numbered(number, move_text(replay, move, before), clocks[number - 1], branch))
+        lines.append(numbered(number, move_text(replay.pos, move, before), clocks[number - 1], branch))
         replay.play(move)
         lines += game.comments.get(number, [])
     ending = _ending(replay, game)
@@ -129,14 +136,35 @@ def _position(sfen: str, sides: tuple[str, str], first_ply: int) -> list[str]:
     return [f"手合割：{name if name in KIF.Parser.HANDYCAP_SFENS else 'その他'}", *diagram.split("\n"), *plies]
 
 
-def move_text(replay: GameBuilder, move: int, before: int | None) -> str:
+def line_text(pos: np.void, moves: Sequence[str]) -> str:
+    """Return USI moves that are legal from a position as players read them: `▲５二金打 △同玉(51)`."""
+    pos, texts, before = pos.copy(), list[str](), None
+    for usi in moves:
+        move = move_from_usi(usi)
+        texts.append("▲△"[int(pos["turn"])] + move_text(pos, move, before).replace("　", ""))
+        do_move(pos, np.int64(move))
+        before = move
+    return " ".join(texts)
+
+
+def square_name(square: int) -> str:
+    """Return the name of a square: `７六`."""
+    file, rank = divmod(square, 9)
+    return _FILES[file] + _RANKS[rank]
+
+
+def piece_name(kind: int) -> str:
+    """Return the name of a kind of piece: `歩`, `成銀`."""
+    return _PIECES[kind]
+
+
+def move_text(pos: np.void, move: int, before: int | None) -> str:
     """Return a move as KIF writes it: `７六歩(77)`, `同　銀成(31)`, `５五角打`."""
     target, origin = move & 127, move >> 7 & 127
-    file, rank = divmod(target, 9)
-    where = "同　" if before is not None and before & 127 == target else _FILES[file] + _RANKS[rank]
+    where = "同　" if before is not None and before & 127 == target else square_name(target)
     if origin >= DROP_ORIGIN:
         return f"{where}{_PIECES[origin - DROP_ORIGIN]}打"
-    piece = _PIECES[int(replay.pos["board"][origin]) % KINDS]
+    piece = _PIECES[int(pos["board"][origin]) % KINDS]
     return f"{where}{piece}{'成' if move & PROMOTE else ''}({origin // 9 + 1}{origin % 9 + 1})"
 
 
@@ -183,7 +211,7 @@ def _ending(replay: GameBuilder, game: Game) -> str:
     the word is 中断, and the verdict below it names the winner."""
     own = _ENDINGS.get(game.ending, game.ending)
     if own not in ENDINGS:  # a sentence such as 先手切れ負け
-        own = next((word for part, word in _SENTENCES.items() if part in own), own)
+        own = next((word for part, word in _SENTENCES.items() if re.search(part, own)), own)
     if not own and in_check(replay.pos) and not list_moves(replay.pos):
         own = "詰み"
     decided = game.result & WINNER_MASK in (BLACK_WINS, WHITE_WINS)

@@ -30,7 +30,7 @@ _SHOGIHOME = re.compile(rf"[*#]評価値\s*+[=:]?\s*+{_VALUE}", re.IGNORECASE)
 _WINNER = re.compile(r"[*#]詰み\s*+[=:]\s*+(先手|後手)勝ち")
 _K_SHOGI = re.compile(rf"#(?:形勢|指し手)\[\s*+{_VALUE}", re.IGNORECASE)
 _GUI = re.compile(r"\*?\s*+(?:棋譜)?(?P<kind>対局|解析|検討)|\*\s|\*(?=候補|時間|深さ|ノード数)")
-_PART = re.compile(rf"候補\s*+(?P<candidate>[0-9]{{1,4}}+)|評価値\s*+[=:]?\s*+{_VALUE}", re.IGNORECASE)
+_PART = re.compile(rf"候補手?\s*+[=:]?\s*+(?P<candidate>[0-9]{{1,4}}+)|評価値\s*+[=:]?\s*+{_VALUE}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ from lite.records.batch import Batch
 from lite.records.file import Refusals
 from lite.records.formats import NO_GAME
 from lite.records.reader import Reader, first_positions
+from lite.run_folder import find_run
 from lite.training.checkpoint import NETWORK, file_format, load_model
+from lite.training.leakage import LeakageCheck
 from lite.training.metrics import Metrics, Report, no_games, require_finite
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network
@@ -23,6 +25,36 @@ from search.puct.onnx_file import first_line, open_session
 
 Predictor = Callable[[Batch], np.ndarray]
 """Returns the logits f of a batch: (B, 1), the mover's win, or (B, 2), the win and the draw."""
+
+
+def leakage_warning(network_path: str, data: tuple[Path, ...], batch_size: int = 8192) -> str:
+    """Return a warning if positions of the data are among those that a network was trained on; empty without one.
+
+    Only a network in the folder of its run names the files that it was trained on, and those that were moved or changed
+    since are not compared.
+    """
+    path = Path(network_path)
+    try:
+        record = find_run(path if path.is_dir() else path.parent)
+        if record is None or not record.verb.startswith("train "):
+            return ""
+        names = [Path(name) for name in record.goal.get("data", ())]
+        learnt = [Path(file) for file in record.files if any(_lies_at(Path(file), name) for name in names)]
+        reader = Reader(tuple(file for file in learnt if file.exists()), batch_size)
+        check = LeakageCheck(Reader(data, batch_size, shuffle=False), reader.positions)
+        for batch in reader:
+            warning = check.add(batch)
+            if check.is_done:
+                return warning
+    except (OSError, ValueError):  # the files of the training need not be there any more
+        return ""
+    return check.finish()
+
+
+def _lies_at(file: Path, name: Path) -> bool:
+    """Return whether an absolute path can be what a name in some folder stood for, or lies in a folder of that name."""
+    parts = tuple(part for part in name.parts if part not in ("..", "."))
+    return any(folder.parts[-len(parts) :] == parts for folder in (file, *file.parents)) if parts else False
 
 
 @dataclass(frozen=True)

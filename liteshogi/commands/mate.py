@@ -9,15 +9,19 @@ import tyro
 
 from experiments.language.choose import Language, words_for
 from experiments.language.english import ENGLISH
+from experiments.language.japanese import JAPANESE
 from experiments.language.words import Words
+from lite.notation.columns import columns_of
 from lite.notation.forms import KI2, KIF, game_format
 from lite.notation.games import read_starts
+from lite.notation.kif_writer import line_text
 from liteshogi.commands.arguments import Json
 from liteshogi.json_output import json_text
 from search.mate.counted import counted_plies
-from search.mate.problems import MateProblem, read_problems
+from search.mate.problems import MateProblem, read_problems, set_problem
 from search.mate.solver import MateResult, MateSolver, MateStatus
 from search.mate.summary import MateSummary, solve_problems, summarise
+from search.rules.position import new_position
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class Command:
                 tsume_plies = counted_plies(solver, problems[len(counted)].sfen, self.milliseconds)
             counted.append(tsume_plies)
             if not self.json:
-                print(as_text(result, words))
+                print(as_text(result, words, problems[len(results) - 1].sfen))
                 if solver is not None and result.status is MateStatus.MATE:
                     unknown = words.tsume_unknown
                     print(words.tsume.format(plies=tsume_plies) if tsume_plies is not None else unknown)
@@ -105,7 +109,7 @@ class Command:
             solved = tuple(_solved(*one) for one in zip(problems, results, counted, strict=True))
             print(json_text(Solved(solved, tuple(summary))))
         elif summary:
-            print(f"\n{summary_as_text(summary)}")
+            print(f"\n{summary_as_text(summary, words)}")
 
 
 def _read_problems(path: Path) -> list[MateProblem]:
@@ -127,23 +131,43 @@ def _solved(problem: MateProblem, result: MateResult, tsume_plies: int | None) -
     )
 
 
-def summary_as_text(summary: list[MateSummary]) -> str:
+def summary_as_text(summary: list[MateSummary], words: Words = ENGLISH) -> str:
     """Return the table of results by the length of mate that the file gives, `?` where it gives none."""
-    lines = [" plies  problems  mate found        %  as long as given  no mate  unknown  median nodes  slowest ms"]
+    rows = [words.mate_columns]
     for row in summary:
-        plies, found = "?" if row.plies is None else row.plies, row.problems - row.no_mate - row.unknown
-        lines.append(
-            f"{plies:>6}  {row.problems:8d}  {found:10d}  {100 * found / row.problems:6.2f} % "
-            f"{row.as_told:17d} {row.no_mate:8d} {row.unknown:8d}  {row.median_nodes:12d}  "
-            f"{1000 * row.slowest_seconds:10.1f}"
+        found = row.problems - row.no_mate - row.unknown
+        rows.append(
+            (
+                "?" if row.plies is None else str(row.plies),
+                str(row.problems),
+                str(found),
+                f"{100 * found / row.problems:.2f} %",
+                str(row.as_told),
+                str(row.no_mate),
+                str(row.unknown),
+                str(row.median_nodes),
+                f"{1000 * row.slowest_seconds:.1f}",
+            )
         )
-    return "\n".join(lines)
+    widths = [max(map(columns_of, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(" " * (width - columns_of(text)) + text for text, width in zip(row, widths, strict=True))
+        for row in rows
+    )
 
 
-def as_text(result: MateResult, words: Words = ENGLISH) -> str:
-    """Return a result in one line."""
+def as_text(result: MateResult, words: Words, sfen: str) -> str:
+    """Return the result for a position in one line, with USI moves or, in Japanese, with those of a game record."""
     effort = words.effort.format(nodes=result.nodes, milliseconds=f"{1000 * result.seconds:.1f}")
     if result.status is MateStatus.MATE:
         text = words.mate_found if result.shortest else words.mate_perhaps
-        return text.format(plies=result.plies, moves=" ".join(result.moves), effort=effort)
+        return text.format(plies=result.plies, moves=_moves_text(sfen, result.moves, words), effort=effort)
     return (words.no_mate if result.status is MateStatus.NO_MATE else words.mate_unknown).format(effort=effort)
+
+
+def _moves_text(sfen: str, moves: tuple[str, ...], words: Words) -> str:
+    if words is not JAPANESE:
+        return " ".join(moves)
+    pos = new_position()
+    set_problem(pos, sfen)
+    return line_text(pos, moves)

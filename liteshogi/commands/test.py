@@ -18,6 +18,7 @@ from experiments.resnet.heads import RARE_HEADS, RareHead
 from lite.amounts import amount
 from lite.records.file import Refusals
 from lite.training.metrics import Report
+from lite.training.testing import leakage_warning
 from liteshogi.commands.arguments import Json, Net
 from liteshogi.json_output import json_text
 
@@ -57,6 +58,8 @@ class Command:
     def run(self) -> None:
         measured = measure(self.net, self.yardstick) if self.yardstick else None
         report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads)
+        if warning := leakage_warning(self.net, self.data):
+            print(warning, file=sys.stderr)
         if self.json:
             print(json_text(report, *([] if measured is None else measured.figures()), optional=_HEADS))
             return

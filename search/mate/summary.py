@@ -46,7 +46,7 @@ class MateSummary:
     problems: int
     """Number of problems."""
     solved: int
-    """Number of solved problems."""
+    """Number of mates found; of problems without a mate in one, number of those in which none was found."""
     share: float
     """Share of solved problems."""
     as_told: int
@@ -65,14 +65,12 @@ def summarise(problems: list[MateProblem], results: list[MateResult]) -> list[Ma
     """Summarise the results by the length of mate that the problems name, one row per length.
 
     A problem is solved if a mate of any length is proved. If the file says 0 ("no mate in one"), it is solved if no
-    mate in one is found. If the file does not give a length, it is solved if a mate is proved or refuted.
+    mate in one is found.
     """
     rows = []
     for plies in sorted({problem.plies for problem in problems}, key=lambda length: -1 if length is None else length):
         group = [result for problem, result in zip(problems, results, strict=True) if problem.plies == plies]
-        if plies is None:
-            solved = [result for result in group if result.status is not MateStatus.UNKNOWN]
-        elif plies == 0:
+        if plies == 0:
             solved = [result for result in group if result.plies != 1]
         else:
             solved = [result for result in group if result.status is MateStatus.MATE]

@@ -205,6 +205,20 @@ def test_the_verb_prints_figures_and_draws_pictures(tmp_path: Path, capsys: pyte
     assert "後手番: 評価値" in text
     assert "先手の持ち駒: B x1" in text
     assert not re.search("black|white|hand|move|contribution", text)
+    differences = text.split("差\n")[1].splitlines()
+    assert all(
+        re.match("[先後]手 ([１-９][一二三四五六七八九]|持ち駒の)[歩香桂銀角飛金と成馬龍]+ ", line)
+        for line in differences
+    )
+
+
+def test_moves_and_pieces_in_japanese_are_those_of_a_game_record(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _answers("startpos moves 7g7f", "--language", "ja") == 0
+    text = capsys.readouterr().out
+    assert "△８四歩(83) " in text
+    assert not re.search(r"\b[1-9][a-i][1-9][a-i]\b", text)
+    assert _answers("startpos", "--language", "en") == 0
+    assert re.search(r"\b7g7f +[+-]", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(

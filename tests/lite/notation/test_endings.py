@@ -94,14 +94,26 @@ SENTENCES = [
     ("乙の勝ち", 2),
     ("乙勝ち", 2),
     ("乙六段の勝ち", 2),
+    ("乙 六段の勝ち", 2),
+    ("乙（六段）の勝ち", 2),
+    ("乙名人・竜王の勝ち", 2),
     ("甲の時間切れ負け", 2),
     ("甲の反則負け", 2),
     ("甲の時間切れにより乙の勝ち", 2),
     ("先手の時間切れにより、乙の勝ち", 2),
     ("先手の投了により丙の勝ち", 2),
+    ("先手の時間切れで丙の勝ち", 2),
+    ("甲の時間切れで乙の勝ち", 2),
+    ("甲の投了によって乙の勝ち", 2),
     ("甲の反則により後手の勝ち", 2),
     ("先手の二歩による反則負け", 2),
     ("先手、時間切れ負け", 2),
+    ("先手の持ち時間切れ", 2),
+    ("先手の接続切れ", 2),
+    ("先手の二歩", 2),
+    ("先手の打ち歩詰め", 2),
+    ("後手の二歩により先手の勝ち", 1),
+    ("乙の王手放置により甲の勝ち", 1),
     ("先手の入玉勝ち", 1 | DECLARATION),
     ("先手の入玉宣言勝ち", 1 | DECLARATION),
     ("後手の反則負け", 1),
@@ -111,7 +123,7 @@ SIGNS = [("△の勝ち", 2), ("☖勝ち", 2), ("▲の時間切れ負け", 2),
 
 @pytest.mark.parametrize(("sentence", "result"), [*SENTENCES, *SIGNS])
 def test_a_verdict_names_the_winner_or_the_loser(sentence: str, result: int) -> None:
-    for before in ("まで2手で", "まで、２手で、", "まで二手にて", "以上、2手で", "以上2手で"):
+    for before in ("まで2手で", "まで 2 手で", "まで、２手で、", "まで二手にて", "以上、2手で", "以上2手で"):
         for reader, head in ((read_kif, KIF), (read_ki2, KI2)):
             game = reader(f"{head}{before}{sentence}\n", "a")
             assert (game.result, game.ending) == (result, sentence)
@@ -140,6 +152,72 @@ def test_sentences_of_a_loss_without_a_side_refer_to_the_mover() -> None:
         assert read_ki2(f"{KI2}{word}\n", "a").result == 2
 
 
+@pytest.mark.parametrize(
+    ("black", "white", "sentence", "result"),
+    [
+        ("羽生善治 九段", "藤井 聡太", "藤井七段の勝ち", 2),
+        ("羽生善治 九段", "藤井 聡太", "羽生の時間切れ負け", 2),
+        ("羽生善治", "藤井聡太", "藤井聡太七段の勝ち", 2),
+        ("森 信雄", "森内 俊之", "森内の勝ち", 2),
+        ("羽生善治", "森 信雄", "森七段の勝ち", 2),
+        ("藤井猛", "藤井聡太", "藤井の勝ち", None),
+        ("藤井猛", "藤井聡太", "藤井聡の勝ち", 2),
+        ("Apery", "Apollo", "Ap の勝ち", None),
+        ("時間旅行", "乙", "時間切れにより乙の勝ち", 2),
+    ],
+)
+def test_a_verdict_may_use_a_part_of_a_name(black: str, white: str, sentence: str, result: int | None) -> None:
+    text = KIF.replace("甲", black).replace("乙", white) + f"まで2手で{sentence}\n"
+    if result is not None:
+        assert read_kif(text, "a").result == result
+        return
+    with pytest.raises(GameError) as caught:
+        read_kif(text, "a")
+    assert caught.value.reason == "no result"
+
+
+@pytest.mark.parametrize("piece", ["・", "（", "名人", " 名人", "六段)", "あ"])
+def test_long_names_are_read_in_linear_time(piece: str) -> None:
+    name = piece * (300_000 // len(piece)) + "x"
+    assert read_kif(KIF.replace("甲", name) + "まで2手で乙の勝ち\n", "a").result == 2
+
+
+@pytest.mark.parametrize("sentence", ["先手の二歩により後手の勝ち", "先手の二歩", "甲の二歩で乙の勝ち", "先手の反則"])
+def test_a_foul_ends_a_game_after_the_illegal_move(sentence: str) -> None:
+    game = read_kif(f"{KIF}   3 ５五歩打\nまで3手で{sentence}\n", "a")
+    assert (len(game.moves), game.result) == (2, 2)
+    again = read_kif(kif_text(game), "again")
+    assert (again.result, again.ending) == (2, "反則負け")
+
+
+@pytest.mark.parametrize(
+    ("words", "result"),
+    [
+        ("引分け", 0),
+        ("双方入玉により持将棋", 0),
+        ("双方の合意により、引き分け", 0),
+        ("接続切れ", 2),
+        ("宣言勝ち", 1 | DECLARATION),
+    ],
+)
+def test_endings_in_further_words_are_read(words: str, result: int) -> None:
+    texts = [f"{KIF}まで2手で{words}\n"] + ([] if "により" in words else [f"{KIF}   3 {words}\n"])
+    games = [read_kif(text, "a") for text in texts]
+    games += [] if "により" in words else [read_ki2(f"{KI2}{words}\n", "a")]
+    for game in games:
+        assert game.result == result
+        assert read_kif(kif_text(game), "again").result == result
+
+
+@pytest.mark.parametrize("word", ["指し掛け", "指掛"])
+def test_an_adjourned_game_is_unfinished(word: str) -> None:
+    for reader, text in ((read_kif, f"{KIF}   3 {word}\n"), (read_ki2, f"{KI2}{word}\n")):
+        assert len(reader(text, "a", unfinished=True).moves) == 2
+        with pytest.raises(GameError) as caught:
+            reader(text, "a")
+        assert caught.value.reason == "no result"
+
+
 def test_sentences_use_the_names_of_a_handicap_game() -> None:
     head = "手合割：角落ち\n上手：師匠\n下手：弟子\n   1 ３四歩(33)\n"
     assert read_kif(f"{head}まで1手で師匠の勝ち\n", "a").result == 2
@@ -156,6 +234,39 @@ def test_comments_after_the_last_separator_of_csa_are_not_a_game(tmp_path: Path,
     assert [isinstance(one, Game) for one in read_games(path)] == [True, True]
     assert len(read_starts(path) or ()) == 2
     assert len(list(read_csa(f"'before\n/\n{game}", "a"))) == 1
+
+
+def test_csa_games_that_were_joined_without_a_separator_are_told_apart() -> None:
+    game = f"'CSA encoding=UTF-8\nV3.0\nN+a\nN-b\n{CSA}T2\n%TORYO\n'summary:toryo:a lose:b win\n"
+    found = list(read_csa(game * 3, "a.csa"))
+    assert [(one.place, one.result) for one in found if isinstance(one, Game)] == [
+        (f"a.csa game {number}", 2) for number in (1, 2, 3)
+    ]
+    cut, whole = read_csa(f"V2.2\n{CSA}{game}", "a.csa")
+    assert isinstance(cut, GameError)
+    assert cut.reason == "no result"
+    assert isinstance(whole, Game)
+    _, damaged = read_csa(f"{game}{game}X\n", "a.csa")
+    assert "a.csa game 2: cannot read the line 'X' (line 23)" in str(damaged)
+
+
+@pytest.mark.parametrize("end", [b"\x1a", b"\0\0\0", b"\x1a\0\0", b"\n\x1a"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csa", f"{CSA}%TORYO\n"),
+        ("a.csa", f"{CSA}%TORYO\n/\n"),
+        ("a.kif", f"{KIF}   3 投了\n"),
+        ("a.ki2", f"{KI2}投了\n"),
+        ("a.usi", f"{USI}resign\n"),
+    ],
+)
+def test_a_mark_of_the_end_of_a_file_is_no_line(tmp_path: Path, name: str, text: str, end: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(text.encode() + end)
+    (game,) = read_games(path)
+    assert isinstance(game, Game), game
+    assert game.result == 2
 
 
 @pytest.mark.parametrize("text", ["'comments alone\n", "V2.2\n/\n'x\n", "'a\n/\n'b\n"])

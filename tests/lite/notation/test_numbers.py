@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import cshogi
 import pytest
+from cshogi import KIF
 
 from lite.notation.game import GameError
 from lite.notation.ki2 import read_ki2
@@ -33,7 +35,9 @@ VARIATION = (
 )
 
 
-@pytest.mark.parametrize("head", ["変化：3手", "変化：３手", "変化:３手", "変化：三手", "　変化： ３手"])
+@pytest.mark.parametrize(
+    "head", ["変化：3手", "変化：３手", "変化:３手", "変化：三手", "　変化： ３手", "変化 ：3手", "変化３手"]
+)
 def test_a_variation_begins_at_a_number_of_any_width(head: str) -> None:
     game = read_kif(VARIATION.format(head), "a")
     found, error = read_variations(game)
@@ -179,3 +183,32 @@ def test_a_refusal_names_the_turn_that_a_diagram_does_not_give(diagram: str, ass
     checked = checked.replace("|v歩v歩v歩v歩v歩v歩 ・v歩v歩|三", "|v歩v歩v歩v歩 香v歩 ・v歩v歩|三")
     with pytest.raises(GameError, match=f"{assumed} was assumed"):  # the side that does not move is in check
         read_start(checked)
+
+
+@pytest.mark.parametrize(
+    ("line", "side"),
+    [("手番：後手", "w"), ("手番: 後手番", "w"), ("手番：△", "w"), ("後手の番", "w"), ("手番：▲", "b")],
+)
+def test_the_side_to_move_of_a_diagram_may_be_a_header(line: str, side: str) -> None:
+    assert read_start(f"{EVEN}{line}\n").split()[1] == side
+    assert read_start(f"{line}\n{EVEN}").split()[1] == side
+
+
+@pytest.mark.parametrize("name", ["香落ち", "二枚落ち", "十枚落ち"])
+def test_the_diagram_of_a_named_handicap_has_white_to_move(name: str) -> None:
+    start = handicap_sfen(name)
+    assert start is not None
+    game = read_kif(f"手合割：{name}\n   1 ５二玉(51)\n   2 投了\n", "a")
+    diagram = KIF.board_to_bod(cshogi.Board(start)).replace("\n後手番", "")
+    again = read_kif(f"手合割：{name}\n{diagram}\n   1 ５二玉(51)\n   2 投了\n", "a")
+    assert again.start_sfen == game.start_sfen
+    assert again.moves.tolist() == game.moves.tolist()
+    assert read_start(f"手合割：{name}\n{diagram}\n先手番\n").split()[1] == "b"
+    assert read_start(f"手合割：{name}\n{EVEN}").split()[1] == "b"  # another position: nothing is known
+
+
+def test_diagrams_with_full_width_lines_and_separated_hands_are_read() -> None:
+    lines = EVEN.replace("|v歩v歩v歩", "| ・ ・v歩").replace("先手の持駒：なし", "先手の持駒：{}")
+    for hand in ("歩二", "歩二枚", "歩2枚", "歩、歩", "歩・歩", "歩，歩", "歩２、"):
+        for written in (lines, lines.replace("|", "｜").replace("+-", "＋－").replace("-+", "－＋")):
+            assert read_start(written.format(hand)).split()[2] == "2P"

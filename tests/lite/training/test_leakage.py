@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from lite.datasets.convert import Conversion, convert
 from lite.records.reader import Reader, read_all
 from lite.training.bench import synthetic_batch
 from lite.training.leakage import MOST_PIECES, LeakageCheck, position_hashes
+from lite.training.testing import leakage_warning
 from lite.training.train import train_value
 from search.rules.shogi import EMPTY
 
@@ -55,6 +58,22 @@ def test_games_in_another_format_are_found(options, sample_games, tmp_path, capf
     assert said.count("of the held-out positions beyond the opening are in the data, too") == 1, "one epoch is not all"
     train_value(dataclasses.replace(run, resume=True, max_steps=1))
     assert capfd.readouterr().err.count("beyond the opening") == 1, "a resumed run's files may be others"
+
+
+def test_a_test_on_games_of_the_training_gives_a_warning(options, sample_games, tmp_path, monkeypatch):
+    folder, copy = tmp_path / "data", tmp_path / "copy.psv"
+    folder.mkdir()
+    shutil.copy(sample_games, folder / "games.hcpe3")
+    convert(Conversion((sample_games,), copy))
+    monkeypatch.chdir(tmp_path)
+    train_value(options(Path("data"), tmp_path / "run", batch_size=4096, epochs=1, max_steps=1))
+    for network in ("run", "run/network.safetensors"):
+        for data in (sample_games, copy):
+            assert "warning: about 100 %" in leakage_warning(network, (data,))
+    assert not leakage_warning("default", (copy,))
+    assert not leakage_warning("run", (tmp_path / "missing.psv",))
+    (folder / "games.hcpe3").unlink()
+    assert not leakage_warning("run", (copy,))
 
 
 def test_other_games_cause_no_warning(options, records, held_out, tmp_path, capfd):

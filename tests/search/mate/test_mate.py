@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import json
 import random
+import re
 import threading
 
 import cshogi
@@ -23,6 +24,8 @@ from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
 from search.score import MATE
 
 MATE_IN_ELEVEN = "1B2G4/1+N2s3+P/l4+Ps1p/5L3/pp2p4/PP3Rr1P/S1P2Sg1G/3PBkp1L/LNK1P1PNG b 4Pn 167"
+MATE_IN_ONE = "4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1"
+NO_MATE = "4k4/9/9/9/9/9/9/9/9 b G2r2b3g4s4n4l18p 1"
 PAWN_DROP_ONLY = "7nk/8l/7S1/9/9/9/9/9/4K4 b P 1"
 """A position in which only a forbidden pawn drop would mate."""
 
@@ -298,3 +301,27 @@ def test_without_a_mate_at_the_root_nothing_is_reported():
         beside._thread.join(60)
         assert beside.end() is None
     assert calls == []
+
+
+def test_problems_without_a_mate_are_not_solved(tmp_path, capsys):
+    file = tmp_path / "problems.sfen"
+    file.write_text(f"{NO_MATE}\n{MATE_IN_ONE}\n")
+    Mate(file=file, json=True).run()
+    (row,) = json.loads(capsys.readouterr().out)["summary"]
+    assert (row["problems"], row["solved"], row["share"], row["no_mate"]) == (2, 1, 0.5, 1)
+    Mate(file=file).run()
+    header, values = capsys.readouterr().out.splitlines()[-2:]
+    assert "mate found" in header
+    assert values.split()[:5] == ["?", "2", "1", "50.00", "%"]
+
+
+def test_results_in_japanese_have_no_english_words_and_no_usi_moves(tmp_path, capsys):
+    file = tmp_path / "problems.sfen"
+    file.write_text(f"{MATE_IN_ELEVEN}\n{NO_MATE}\n")
+    Mate(file=file, language="ja").run()
+    output = capsys.readouterr().out
+    assert not re.search("[a-z]", output)
+    assert "11手詰: ▲３六銀(47) △" in output
+    assert "△同金(37)" in output
+    columns = [sum(1 if sign.isascii() else 2 for sign in line) for line in output.splitlines()[-2:]]
+    assert columns[0] == columns[1]
