@@ -34,9 +34,9 @@ KIF_SUFFIXES = (".kif", ".kifu")
 class Analysing:
     """Options of an analysis of games."""
 
-    net: str
+    net: str = "default"
     """Network of the search: a file of the engine, an nn.bin, or `default`."""
-    games: tuple[Path, ...]
+    games: tuple[Path, ...] = ()
     """Game files, or folders that hold some: .kif, .kifu, .ki2, .csa, or .usi (lines `startpos moves ...` or
     `sfen ... moves ...`)."""
     output: Path | None = None

@@ -50,8 +50,8 @@ class Command(Analysing):
     network, `default` is used.
     """
 
-    net: Net
-    games: tyro.conf.Positional[tuple[Path, ...]]
+    net: Net = "default"
+    games: tyro.conf.Positional[tuple[Path, ...]] = ()
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     json: Json = False
 
