@@ -154,7 +154,7 @@ def _export_folded(network_path: str, output: Path, overwrite: bool) -> Export:
             check_output(path, overwrite=overwrite, inputs=inputs)
         size, weights_bytes = write_header(network, inputs[0].name, output)
         return HeaderExport(str(weights), weights_bytes, size)
-    from export.nnue import nearest_fv_scale, nnue_architecture, default_fv_scale, write_nnue
+    from export.nnue import default_fv_scale, nearest_fv_scale, nnue_architecture, write_nnue
 
     architecture = nnue_architecture(network)
     check_output(output, overwrite=overwrite, inputs=inputs)

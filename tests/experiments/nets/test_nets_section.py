@@ -93,7 +93,7 @@ def test_sweeps_of_the_documents_are_shown() -> None:
     assert any("Elo over d1-RMSE" in title for title in charts)
     assert all(origin.machine == "AMD EPYC, vnni" for origin in section.origins)
     nets = [net for run in runs for net in Results.read(run.path).all(NetResult)]
-    assert len(nets) == 16 + 46 + 38 + 36
+    assert len(nets) == 16 + 47 + 38 + 36
 
 
 def test_seeds_have_means_curves_and_calibration(tmp_path: Path) -> None:
