@@ -10,7 +10,7 @@ from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
 from experiments.language.words import Words
 from lite.notation.columns import columns_of, in_columns
-from lite.notation.kif_writer import line_text, piece_name, square_name
+from lite.notation.move_text import line_text, piece_name, square_name
 from search.evaluation.leave_one_out import draw_contributions
 from search.rules.shogi import BLACK, KIND_LETTERS
 

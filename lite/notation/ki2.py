@@ -25,7 +25,8 @@ from lite.notation.kif_lines import (
     plain_lines,
     variation_number,
 )
-from lite.notation.kif_writer import move_text, numbered
+from lite.notation.kif_writer import numbered
+from lite.notation.move_text import move_text
 from search.rules.movegen import list_moves
 from search.rules.sfen import get_sfen
 from search.rules.shogi import BLACK, DROP_ORIGIN, KINDS, PROMOTE, SQUARES

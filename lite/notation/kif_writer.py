@@ -6,28 +6,23 @@ Store the text in UTF-8: its first line declares that, and so does the suffix `.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from itertools import pairwise
 
 import cshogi
-import numpy as np
 from cshogi import KIF
 
 from lite.notation.columns import in_columns
 from lite.notation.game import FOULS, REPETITION, UNFINISHED, Game, GameBuilder
 from lite.notation.kif_endings import ENDINGS
 from lite.notation.kif_lines import HANDICAPS, variation_number
+from lite.notation.move_text import move_text
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.movegen import list_moves
-from search.rules.position import do_move, in_check
-from search.rules.sfen import move_from_usi
-from search.rules.shogi import DROP_ORIGIN, KINDS, PROMOTE
+from search.rules.position import in_check
 from search.score import is_mate, mate_plies
 
 PLAYER, ANALYSIS = "*", "#"
 """Origin of a score comment: the search that chose the move above it, or an analysis of the position after it."""
-_PIECES = ("歩", "香", "桂", "銀", "角", "飛", "金", "玉", "と", "成香", "成桂", "成銀", "馬", "龍")
-_FILES, _RANKS = "１２３４５６７８９", "一二三四五六七八九"
 _MOVE_COLUMNS = 13
 _KNOWN_TO_ALL = {"平手", "香落ち", "右香落ち", "角落ち", "飛車落ち", "飛香落ち"}
 _KNOWN_TO_ALL |= {"二枚落ち", "四枚落ち", "六枚落ち", "八枚落ち", "十枚落ち"}
@@ -134,38 +129,6 @@ def _position(sfen: str, sides: tuple[str, str], first_ply: int) -> list[str]:
         diagram = diagram.replace(f"{word}の持駒", f"{side}の持駒")  # 後手番 stays: rsshogi does not know 上手番
     plies = [f"手数＝{first_ply}　まで"] if first_ply else []
     return [f"手合割：{name if name in KIF.Parser.HANDYCAP_SFENS else 'その他'}", *diagram.split("\n"), *plies]
-
-
-def line_text(pos: np.void, moves: Sequence[str]) -> str:
-    """Return USI moves that are legal from a position as players read them: `▲５二金打 △同玉(51)`."""
-    pos, texts, before = pos.copy(), list[str](), None
-    for usi in moves:
-        move = move_from_usi(usi)
-        texts.append("▲△"[int(pos["turn"])] + move_text(pos, move, before).replace("　", ""))
-        do_move(pos, np.int64(move))
-        before = move
-    return " ".join(texts)
-
-
-def square_name(square: int) -> str:
-    """Return the name of a square: `７六`."""
-    file, rank = divmod(square, 9)
-    return _FILES[file] + _RANKS[rank]
-
-
-def piece_name(kind: int) -> str:
-    """Return the name of a kind of piece: `歩`, `成銀`."""
-    return _PIECES[kind]
-
-
-def move_text(pos: np.void, move: int, before: int | None) -> str:
-    """Return a move as KIF writes it: `７六歩(77)`, `同　銀成(31)`, `５五角打`."""
-    target, origin = move & 127, move >> 7 & 127
-    where = "同　" if before is not None and before & 127 == target else square_name(target)
-    if origin >= DROP_ORIGIN:
-        return f"{where}{_PIECES[origin - DROP_ORIGIN]}打"
-    piece = _PIECES[int(pos["board"][origin]) % KINDS]
-    return f"{where}{piece}{'成' if move & PROMOTE else ''}({origin // 9 + 1}{origin % 9 + 1})"
 
 
 def numbered(number: int, text: str, clock: str = "", branch: str = "") -> str:

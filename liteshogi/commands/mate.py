@@ -14,7 +14,7 @@ from experiments.language.words import Words
 from lite.notation.columns import columns_of
 from lite.notation.forms import KI2, KIF, game_format
 from lite.notation.games import read_starts
-from lite.notation.kif_writer import line_text
+from lite.notation.move_text import line_text
 from liteshogi.commands.arguments import Json
 from liteshogi.json_output import json_text
 from search.mate.counted import counted_plies
