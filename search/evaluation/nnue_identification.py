@@ -10,9 +10,9 @@ hand64z, k9k9 like k9k9z, and shards like none.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -31,8 +31,8 @@ from search.system.options import OptionError
 
 FIELD = "architecture"
 """The option that names an architecture."""
-Fitting = Callable[[], Iterable[Architecture]]
-"""Finds the architectures that fit a file, which takes a moment: done for a message alone."""
+Fitting = Callable[[], list[Architecture]]
+"""Finds the architectures that fit a file, which takes a moment: done for a message alone, and once."""
 _OTHER_ARITHMETIC = re.compile(r"sqr|screlu|pairwise|sfnn|stack|\bqa=(?!127\b)|\bqb=(?!64\b)", re.IGNORECASE)
 _FEATURES = re.compile(r"(?:ModelType=\w{1,40};)?Features=([^\[]{1,40})\[(\d{1,9})->(\d{1,5})x2\],")
 _LISTED = 8
@@ -105,7 +105,7 @@ def identify_classic(
     `named`: YaneuraOu's name, for a file whose text and hashes settle nothing. Raises ValueError if nothing fits,
     OptionError for a wrong name, and UnnamedArchitecture for a missing one.
     """
-    fitting = partial(_classic_of_size, body_size)
+    fitting = cache(lambda: list(_classic_of_size(body_size)))
     if named is not None:
         found, said = _parse_named(named, fitting), _said_or_none(words)
         if found.sfnn:
@@ -149,18 +149,18 @@ def _misnamed(found: Architecture, problem: str, fitting: Fitting) -> OptionErro
 
 def _unnamed(problem: str, fitting: Fitting) -> UnnamedArchitecture:
     """Return the error for a file that needs a name."""
-    whole = "" if any(True for _ in fitting()) else "if it is whole, "
+    whole = "" if fitting() else "if it is whole, "
     return UnnamedArchitecture(f"{problem}{_listing(fitting)}; {whole}name it (`{FIELD}`)")
 
 
 def _wrong_size(problem: str, fitting: Fitting) -> ValueError:
     """Return the error for a file of another size than its text asks for: the text may be wrong, or the file."""
-    return _unnamed(problem, fitting) if any(True for _ in fitting()) else ValueError(problem)
+    return _unnamed(problem, fitting) if fitting() else ValueError(problem)
 
 
 def _listing(fitting: Fitting) -> str:
     """Return the end of a message that lists what would fit."""
-    found = list(fitting())
+    found = fitting()
     if not found:
         return "; no usual architecture has this size: the file may be damaged"
     more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
@@ -235,7 +235,7 @@ def identify_sfnn(words: str, sizes: Sizes, named: str | None = None) -> Archite
     text asks for, OptionError for a wrong name, and UnnamedArchitecture for a missing one; `sizes.values` makes their
     lists exact.
     """
-    fitting = partial(_sfnn_of_size, sizes)
+    fitting = cache(lambda: list(_sfnn_of_size(sizes)))
     if named is not None:
         found = _parse_named(named, fitting)
         if not found.sfnn:
