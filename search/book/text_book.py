@@ -1,9 +1,10 @@
 """Opening books in YaneuraOu's text format (`.db`), searched on disk.
 
-The file begins with `#YANEURAOU-DB2016 1.00`. A line `sfen BOARD SIDE HANDS PLY` begins a position. Each line after it
-is a move: `MOVE REPLY VALUE DEPTH COUNT`, where all but the move may be missing, or `none`, which ShogiHome writes for
-an unknown value. Lines that begin with `#` or `//` are comments. YaneuraOu writes books sorted by their `sfen` lines,
-so that bisection finds a position at any size. A small book may be unsorted: it is read whole, and an index is kept.
+The file begins with `#YANEURAOU-DB2016 1.00`, perhaps after comments and empty lines. A line
+`sfen BOARD SIDE HANDS PLY` begins a position. Each line after it is a move: `MOVE REPLY VALUE DEPTH COUNT`, where all
+but the move may be missing, or `none`, which ShogiHome writes for an unknown value. Lines that begin with `#` or `//`
+are comments. YaneuraOu writes books sorted by their `sfen` lines, so that bisection finds a position at any size. A
+small book may be unsorted: it is read whole, and an index is kept.
 (https://yaneuraou.yaneu.com/2016/02/05/standard-shogi-book-format/)
 
 A line that cannot be read is ignored and reported.
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
+from unicodedata import normalize
 
 from search.book.book_move import Book, BookMove, Say
 
@@ -34,6 +36,8 @@ _NO_MOVE = ("none", "None", "resign", "win", "null")
 _BOARD = re.compile(rb"[1-9PLNSGBRKplnsgbrk+/]{17,150}")
 _HANDS = re.compile(rb"-|(?:[0-9]{0,2}[PLNSBRGplnsbrg])+")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
+_DEEPEST = 99_999
+"""Largest depth of a move, as of YaneuraOu's options: GUIs may not read longer numbers."""
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark at the start of a file, written by some editors."""
 
@@ -177,6 +181,8 @@ class TextBook(Book):
             raise ValueError(f"{unreadable}; there is no position")
         if unreadable.count:
             self._say(f"BookFile: {unreadable}")
+        elif not places:
+            self._say(f"BookFile: {self.path}: contains no position")
         if not in_order:
             self._index = places
 
@@ -222,11 +228,17 @@ def read_positions(path: Path, unreadable: Unreadable) -> Iterator[tuple[str, li
 
 def _begin(file: BinaryIO, path: Path) -> int:
     """Return the place of the first line; ValueError if the file is no text book."""
-    head = file.read(64)
+    head = file.read(_CHUNK)
     first = len(_MARK) if head.startswith(_MARK) else 0
-    if not head[first:].startswith((_HEADER, b"sfen ", b"//")):
+    lines = iter(head[first:].splitlines())
+    begun = next((line for line in lines if line.strip() and not _is_comment(line)), b"")
+    if not begun.lstrip().startswith((_HEADER, b"sfen ")):
         raise ValueError(f"{path}: line 1: not {_HEADER.decode()} 1.00; books are YaneuraOu's .db and .ybb files")
     return first
+
+
+def _is_comment(line: bytes) -> bool:
+    return line.lstrip().startswith((b"#", b"//")) and not line.lstrip().startswith(_HEADER)
 
 
 def _entry(file: BinaryIO, place: int) -> list[bytes]:
@@ -259,7 +271,7 @@ def checked_key(line: bytes) -> bytes:
 
 def read_move(line: bytes) -> BookMove | None:
     """Read a move's line; None if it says that there is no move. Raises ValueError for an unreadable line."""
-    words = line.decode("ascii", "replace").split()
+    words = _read(line).split()
     if not words or words[0] in _NO_MOVE:
         return None
     reply = words[1] if len(words) > 1 and words[1] not in _NO_MOVE else None
@@ -272,8 +284,13 @@ def read_move(line: bytes) -> BookMove | None:
         elif word not in _NO_MOVE:
             raise ValueError(f"cannot read the numbers of the move {_quoted(line)}")
     value, depth, count = numbers
-    return BookMove(words[0], reply, value, depth, max(0, count))
+    return BookMove(words[0], reply, value, min(max(0, depth), _DEEPEST), max(0, count))
+
+
+def _read(line: bytes) -> str:
+    """Return a line as text, with characters of full width as those of ASCII."""
+    return line.decode("ascii") if line.isascii() else normalize("NFKC", line.decode("utf-8", "replace"))
 
 
 def _quoted(line: bytes) -> str:
-    return repr(line[:60].decode("ascii", "replace").replace("\ufffd", "?"))
+    return repr(line.decode("utf-8", "replace")[:60].replace("\ufffd", "?"))

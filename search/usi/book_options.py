@@ -7,9 +7,11 @@ A file `engine_option_profile.txt` in the current folder with the line `BOOK_OPT
 
 from __future__ import annotations
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 from search.usi.usi_options import Check, FileName, Option, OptionValues, Spin
 
@@ -75,7 +77,7 @@ def read_profile(path: Path = PROFILE) -> BookProfile:
         if not path.is_file():
             return BookProfile()
         with open(path, "rb") as file:
-            text = file.read(_LONGEST_PROFILE).decode("utf-8-sig", "replace")
+            text = _text(file.read(_LONGEST_PROFILE))
     except OSError as error:
         return BookProfile(message=f"{path}: {error.strerror or error}; using book options V1")
     version, message = 1, ""
@@ -91,6 +93,13 @@ def read_profile(path: Path = PROFILE) -> BookProfile:
             else:
                 message = f"{path}: {line[:60]!r}: BOOK_OPTIONS must be V1 or V2; using V{version}"
     return BookProfile(version, message)
+
+
+def _text(content: bytes) -> str:
+    """Return the text of a profile in UTF-8 or, as editors of Windows write it, UTF-16, with characters of full width
+    as those of ASCII."""
+    encoding = "utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
+    return normalize("NFKC", content.decode(encoding, "replace"))
 
 
 def book_rules(options: OptionValues) -> BookRules:

@@ -129,6 +129,42 @@ def test_a_byte_order_mark_hides_no_position(tmp_path, monkeypatch, entries, who
     assert all(book.find(sfen) for sfen in order)
 
 
+@pytest.mark.parametrize("begin", ["\n\n", "# my book\n", " \n// my book\n#\n", "# without a header\n\n-"])
+def test_comments_and_empty_lines_may_come_first(tmp_path, begin):
+    path = tmp_path / "book.db"
+    path.write_text(begin.removesuffix("-") + HEADER * (not begin.endswith("-")) + f"sfen {START_SFEN}\n7g7f\n")
+    assert [move.move for move in TextBook(path, pytest.fail).find(START_SFEN)] == ["7g7f"]
+
+
+@pytest.mark.parametrize("content", [HEADER, HEADER.strip(), f"{HEADER}sfen {START_SFEN}\n7g7f\n".replace("\n", "\r")])
+def test_a_book_without_a_position_is_reported(tmp_path, content):
+    path, said = tmp_path / "book.db", []
+    path.write_bytes(content.encode())
+    assert TextBook(path, said.append).find(START_SFEN) == []
+    assert said == [f"BookFile: {path}: contains no position"]
+
+
+@pytest.mark.parametrize(
+    ("line", "move"),
+    [
+        ("７ｇ７ｆ　３ｃ３ｄ　－１０　２０　５", BookMove("7g7f", "3c3d", -10, 20, 5)),
+        ("P*5e none 1 99999999999 2", BookMove("P*5e", None, 1, 99_999, 2)),
+        ("7g7f none 1 -3 -2", BookMove("7g7f", None, 1, 0, 0)),
+    ],
+)
+def test_numbers_of_full_width_are_read_and_depths_have_limits(tmp_path, line, move):
+    path = tmp_path / "book.db"
+    path.write_text(f"{HEADER}sfen {START_SFEN}\n{line}\n", encoding="utf-8")
+    assert TextBook(path, pytest.fail).find(START_SFEN) == [move]
+
+
+def test_an_unreadable_line_is_quoted_in_its_own_characters(tmp_path):
+    path, said = tmp_path / "book.db", []
+    path.write_text(f"{HEADER}sfen {START_SFEN}\n７六歩 none\n2g2f\n", encoding="utf-8")
+    TextBook(path, said.append)
+    assert "cannot read the move '７六歩 none'" in said[0]
+
+
 def test_optional_parts_of_a_line_may_be_missing(tmp_path):
     path = tmp_path / "book.db"
     path.write_text(

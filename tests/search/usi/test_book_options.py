@@ -92,6 +92,14 @@ def test_profiles_give_the_version_of_the_book_options(tmp_path, text, version):
     assert read_profile(path) == BookProfile(version)
 
 
+@pytest.mark.parametrize("text", ["BOOK_OPTIONS = V2\r\n", "ＢＯＯＫ＿ＯＰＴＩＯＮＳ　＝　Ｖ２\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-8-sig"])
+def test_profiles_of_other_editors_are_read(tmp_path, text, encoding):
+    path = tmp_path / "engine_option_profile.txt"
+    path.write_bytes(text.encode(encoding))
+    assert read_profile(path) == BookProfile(2)
+
+
 def test_unreadable_profiles_have_the_defaults(tmp_path, monkeypatch):
     path = tmp_path / "engine_option_profile.txt"
     assert read_profile(path) == BookProfile()
