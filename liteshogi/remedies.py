@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 
@@ -29,6 +30,8 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 def _command(error: BaseException) -> str:
     if isinstance(error, _class("experiments.network_kinds.kind", "UnplayableNetwork")):
         return _of_unplayable(error)
+    if isinstance(error, _class("search.evaluation.network_file", "NetworkFolder")):
+        return _of_folder(error.path)
     if isinstance(error, _class("experiments.network_kinds.exporting", "UnsuitableSuffix")) and error.unfolded:
         return _fold(error.network_path)
     if isinstance(error, _class("search.evaluation.nnue_identification", "UnnamedArchitecture")):
@@ -44,15 +47,29 @@ def _class(module: str, name: str) -> Any:
 
 
 def _of_unplayable(error: Any) -> str:
-    match error.kind.name:
+    return _made_playable(error.network_path, error.kind.name)
+
+
+def _of_folder(path: Path) -> str:
+    """Return the command that makes a network file of a training run's folder; "" for another folder."""
+    from experiments.network_kinds.kind import kind_of
+
+    try:
+        return _made_playable(path, kind_of(path).name)
+    except (OSError, ValueError):
+        return ""
+
+
+def _made_playable(network_path: object, kind: str) -> str:
+    match kind:
         case "VALUE":
-            return _fold(error.network_path)
+            return _fold(network_path)
         case "POLICY_VALUE":
-            return f"liteshogi export {_quoted(error.network_path)} -o net.onnx"
+            return f"liteshogi export {_quoted(network_path)} -o net.onnx"
     return ""
 
 
-def _fold(network_path: str) -> str:
+def _fold(network_path: object) -> str:
     return f"liteshogi fold {_quoted(network_path)} -o net.safetensors"
 
 

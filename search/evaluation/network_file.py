@@ -46,6 +46,14 @@ LARGE_FILE = 32 << 20
 """Bytes of an nn.bin from which on it is read through a copy that processes share."""
 
 
+class NetworkFolder(FileNotFoundError):
+    """The error for a folder in place of a network's file, perhaps that of a training run; `path` is the folder."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path}: a directory; fold a training run to a network file first")
+        self.path = path
+
+
 def _version(net: EvalNetwork) -> str:
     later = net.activation == PAIRWISE or net.hidden_squares or net.shortcut or net.shards is not None
     later |= net.stacks.count != 1 or net.feature_set.name not in _OLD_FEATURES
@@ -250,7 +258,9 @@ def load_network(
     Raises OSError or ValueError, one line that names the file and says what is wrong with it.
     """
     path = network_file(path)
-    require_file(path, "fold a training run to a network file first")
+    if path.is_dir():
+        raise NetworkFolder(path)
+    require_file(path)
     if not is_nnue(path):
         return _load(path)
     if path.stat().st_size < LARGE_FILE:

@@ -23,6 +23,7 @@ from lite.networks.nnue import KpConfig
 from lite.training.checkpoint import save_model
 from liteshogi.remedies import remedy
 from search.alphabeta.bench import BenchResult
+from search.evaluation.network_file import NetworkFolder, load_network
 from search.puct.playout_speed import PlayoutSpeed
 from search.system.options import OptionError
 
@@ -136,6 +137,20 @@ def test_a_format_of_another_kind_is_refused(name: str, output: str, unfolded: b
     assert (error.network_path, error.kind, error.unfolded) == (str(nets / name), KINDS[name], unfolded)
     assert remedy(error) == (f": liteshogi fold {nets / name} -o net.safetensors" if unfolded else "")
     assert {path: path.stat().st_mtime_ns for path in nets.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    ("name", "made_by"), [("value", "fold value -o net.safetensors"), ("policy", "export policy -o net.onnx"), ("", "")]
+)
+def test_the_error_for_the_folder_of_a_run_names_the_command(
+    name: str, made_by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_model(tmp_path / "value" / "network.safetensors", LiteConfig((4, 2, 8)).build().eval(), {})
+    save_resnet(tmp_path / "policy" / "network.safetensors", PolicyValueNetwork(ResnetConfig(1, 8)).eval(), {})
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NetworkFolder, match="a directory; fold a training run") as refused:
+        load_network(name or ".")
+    assert remedy(refused.value) == (f": liteshogi {made_by}" if made_by else "")
 
 
 @pytest.mark.parametrize(
