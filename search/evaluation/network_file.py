@@ -1,8 +1,9 @@
 """The evaluated network's file: one safetensors file with a description, or an nn.bin of YaneuraOu.
 
 Reading checks everything, with a checksum over all of it, and runs no code of the file. The rows come first in a file
-of version 3, on a cache line, so that they can be used where the system maps them. A large nn.bin is read through a
-copy in this format (`shared_copy.py`).
+of version 3, on a cache line, so that they can be used where the system maps them. Only files that nobody writes to are
+mapped, those of the package and the copies through which large files are read (`shared_copy.py`): a program that wrote
+to a mapped file would change the numbers of running searches, or end them.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import CLIPPED, MAX_LAYERS, PAIRWISE, EvalNetwork, Layer, Shards, require
 from search.evaluation.nnue_file import is_nnue, read_nnue
 from search.evaluation.shared_copy import copy_place, discard, mark_used, new_copy
-from search.evaluation.shipped import network_file
+from search.evaluation.shipped import is_in_package, network_file
 from search.evaluation.stacks import make_stacks
-from search.primitives.memory import CACHE_LINE
+from search.primitives.memory import CACHE_LINE, aligned_zeros
 from search.system.files import WholeFile, require_file, require_utf8, write_atomically
 from search.system.metadata import parse_json, quoted, sort_header
 from search.system.paths import PathLike
@@ -43,7 +44,7 @@ _LONGEST_COMPLAINT = 250
 _LENGTH = struct.Struct("<Q")
 _DTYPES = {"i1": "I8", "i2": "I16", "i4": "I32"}
 LARGE_FILE = 32 << 20
-"""Bytes of an nn.bin from which on it is read through a copy that processes share."""
+"""Bytes of a file from which on it is read through a copy that processes share."""
 
 
 class NetworkFolder(FileNotFoundError):
@@ -163,7 +164,7 @@ def _rows_first(tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> Ite
         yield little.reshape(-1).view(np.uint8).data
 
 
-def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def _read(path: Path, may_map: bool) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     with safe_open(path, "numpy") as file:
         header = file.metadata() or {}
         found = header.get("format")
@@ -176,6 +177,8 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             version = quoted(header.get("version"))
             raise ValueError(f"a network file of version {version}; this program reads versions {known}")
         mapped = _map_rows(path) if header["version"] == VERSIONS[2] else {}
+        if not may_map:
+            mapped = {name: _on_a_cache_line(rows) for name, rows in mapped.items()}
         tensors = mapped | {name: file.get_tensor(name) for name in file.keys() if name not in mapped}  # noqa: SIM118
     if header["version"] != VERSIONS[2] and "rows" in tensors and tensors["rows"].dtype == np.int8:
         raise ValueError(f"rows must be int16 in a file of version {header['version']}, found int8")
@@ -199,6 +202,13 @@ def _map_rows(path: Path) -> dict[str, np.ndarray]:
     place = _LENGTH.size + length + rows["data_offsets"][0]
     found = np.memmap(path, kinds[rows["dtype"]], "r", place, tuple(rows["shape"]))
     return {"rows": np.asarray(found)}
+
+
+def _on_a_cache_line(rows: np.ndarray) -> np.ndarray:
+    """Return a copy of rows in this process's memory, on a cache line as those of a mapped file."""
+    found = aligned_zeros(rows.size, rows.dtype).reshape(rows.shape)
+    found[:] = rows
+    return found
 
 
 def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:
@@ -261,15 +271,22 @@ def load_network(
     if path.is_dir():
         raise NetworkFolder(path)
     require_file(path)
-    if not is_nnue(path):
+    if is_in_package(path):
         return _load(path)
+    if not is_nnue(path):
+        fv_scale = architecture = None
     if path.stat().st_size < LARGE_FILE:
-        return read_nnue(path, fv_scale, architecture)
+        return _read_file(path, fv_scale, architecture)
     return _read_large(path, fv_scale, architecture)
 
 
+def _read_file(path: Path, fv_scale: int | None, architecture: str | None) -> EvalNetwork:
+    """Return the network of a file with its numbers in this process's memory."""
+    return read_nnue(path, fv_scale, architecture) if is_nnue(path) else _load(path, may_map=False)
+
+
 def _read_large(path: Path, fv_scale: int | None, architecture: str | None) -> EvalNetwork:
-    """Return the network of a large nn.bin, mapped from its copy; without a copy as it is read."""
+    """Return the network of a large file, mapped from its copy; without a copy as it is read."""
     status = path.stat()
     copy = copy_place(CACHE_DIRECTORY.parent, path, fv_scale, architecture)
     try:
@@ -281,7 +298,7 @@ def _read_large(path: Path, fv_scale: int | None, architecture: str | None) -> E
         pass  # there is no copy, or none to trust
     except ValueError:
         discard(copy)
-    net = read_nnue(path, fv_scale, architecture)
+    net = _read_file(path, fv_scale, architecture)
     with suppress(OSError, ValueError):  # the cache cannot be written, or the disk is full
         later = path.stat()
         if (status.st_ino, status.st_mtime_ns) != (later.st_ino, later.st_mtime_ns):
@@ -292,10 +309,11 @@ def _read_large(path: Path, fv_scale: int | None, architecture: str | None) -> E
     return net
 
 
-def _load(path: Path) -> EvalNetwork:
+def _load(path: Path, may_map: bool = True) -> EvalNetwork:
+    """Return the network of a file of this format; `may_map`: its rows may be used where the system maps the file."""
     require_utf8(path)
     try:
-        return _build(*_read(path))
+        return _build(*_read(path, may_map))
     except ValueError as error:
         if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
             raise ValueError(f"{path}: not a {FORMAT}: {error}") from None

@@ -1,6 +1,7 @@
-"""Copies of large nn.bin files in a form that processes share: decoded once, then mapped.
+"""Copies of large network files in a form that processes share: decoded once, then mapped.
 
-YaneuraOu compresses the rows of an SFNN, so every process that reads one would hold a table of its own. A copy in
+YaneuraOu compresses the rows of an SFNN, so every process that reads one would hold a table of its own. A file of the
+user's may be overwritten while it is mapped, which would change or end the searches of its network. A copy in
 LiteShogi's format lies in the user's cache directory, under a digest of the file and of what it was read with. The
 system keeps one copy in memory for all processes that map it.
 """

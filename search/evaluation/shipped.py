@@ -25,3 +25,8 @@ def network_file(network_path: PathLike) -> Path:
 def is_shipped(network_path: PathLike) -> bool:
     """Return whether this is the name of a network in the package."""
     return network_file(network_path) != Path(network_path)
+
+
+def is_in_package(path: Path) -> bool:
+    """Return whether a file lies among the networks in the package."""
+    return path.parent == _FOLDER

@@ -1,4 +1,4 @@
-"""The copy by which processes share a large nn.bin: equal networks, damaged and missing copies, and no space."""
+"""The copy by which processes share a large file: equal networks, damaged and missing copies, and no space."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from search.evaluation import network_file
 from search.evaluation.network import EvalNetwork
-from search.evaluation.network_file import load_network
+from search.evaluation.network_file import load_network, save_network
 from search.evaluation.nnue_file import read_nnue
 from search.evaluation.shared_copy import KEPT
 from tests.yaneuraou_networks import network_bytes
@@ -23,7 +23,7 @@ CLASSIC = "kp_32x2_8_16"
 
 @pytest.fixture
 def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder of copies; every nn.bin counts as large."""
+    """An empty folder of copies; every file counts as large."""
     monkeypatch.setattr(network_file, "CACHE_DIRECTORY", tmp_path / "cache" / "environment")
     monkeypatch.setattr(network_file, "LARGE_FILE", 0)
     return tmp_path / "cache" / "networks"
@@ -62,6 +62,24 @@ def test_a_large_file_is_mapped_from_its_copy(tmp_path: Path, copies: Path, arch
     assert len(list(copies.iterdir())) == 1
     for net in (first, second):
         assert_equal(net, read_nnue(path))
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("name", ["nn.bin", "net.safetensors"])
+def test_a_file_may_be_overwritten_in_place_while_its_network_is_used(
+    tmp_path: Path, copies: Path, monkeypatch: pytest.MonkeyPatch, name: str, large: bool
+) -> None:
+    path = write(tmp_path / "nn.bin", SFNN)
+    expected = read_nnue(path)
+    if name != path.name:
+        save_network(expected, tmp_path / name)
+    monkeypatch.setattr(network_file, "LARGE_FILE", 0 if large else 1 << 30)
+    net = load_network(tmp_path / name)
+    assert mapped(net) == large
+    with open(tmp_path / name, "r+b") as file:
+        file.write(b"\xff" * 5000)
+        file.truncate(5000)
+    assert_equal(net, expected)
 
 
 def test_a_copy_belongs_to_the_content_and_the_scale(tmp_path: Path, copies: Path) -> None:
@@ -134,8 +152,12 @@ def test_a_wrong_name_is_refused_as_without_a_copy(tmp_path: Path, copies: Path)
         load_network(path, architecture="SFNN_kp_64_7_32_k9k9")
 
 
-def test_two_processes_share_the_rows(tmp_path: Path, copies: Path) -> None:
+@pytest.mark.parametrize("name", ["nn.bin", "net.safetensors"])
+def test_two_processes_share_the_rows(tmp_path: Path, copies: Path, name: str) -> None:
     path = write(tmp_path / "nn.bin", "halfkp_64x2_8_16")
+    if name != path.name:
+        save_network(read_nnue(path), tmp_path / name)
+        path = tmp_path / name
     if not Path("/proc/self/smaps").exists():
         pytest.skip("only Linux reports how much memory is shared")
     code = (
