@@ -333,6 +333,6 @@ class _ShardWork:
                 words.append(f"{totals.get(counted, 0):,} of {wanted:,} {counted}")
             elif counted in totals and counted in ("games", "positions"):
                 words.append(amount(int(totals[counted]), counted.removesuffix("s")))
-        if "positions" in totals:
-            words.append(f"{(totals['positions'] - self._before.get('positions', 0)) / seconds:,.0f} positions/s")
+        if made := totals.get("positions", 0) - self._before.get("positions", 0):
+            words.append(f"{made / seconds:,.0f} positions/s")
         return int(totals.get(self._goal[0] if self._goal else "jobs", 0)), ", ".join(words)

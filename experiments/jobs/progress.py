@@ -22,7 +22,7 @@ class Progress:
         """`total`: amount of all work; None: the remaining time is not shown."""
         self._total, self._measure = total, measure
         self._begun = self._shown = time.monotonic()
-        self._before, self._line = measure()
+        self._before, self._line = measure()[0], ""
         self._reached = (self._before, self._begun)
         """Amount done, and when it was first seen."""
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -40,7 +40,7 @@ class Progress:
         if done != self._reached[0]:
             self._reached = (done, now)
         if line == self._line and not self._terminal:
-            return  # nothing has happened
+            return  # nothing has happened since the last line
         self._line = line
         if self._total is not None and done > self._before:
             line += f", {clock(self._left(self._total - done, now))} left"

@@ -216,6 +216,7 @@ def test_a_complete_folder_is_reported_and_its_results_are_returned(tmp_path, ca
     (line,) = said[2].splitlines()
     assert line.startswith(f"{tmp_path}: complete (9 of 9 jobs, ")
     assert line.endswith(", so nothing is added; ask for more")
+    assert "positions/s" not in line
     referee = Counter(9)
     produce(place(tmp_path), RunPlan("toy"), ToyTask(), numbered(itertools.count()), referee=referee)
     assert capsys.readouterr().err == f"{tmp_path}: complete (jobs), so nothing is added\n"

@@ -1,4 +1,4 @@
-"""The progress of games: redrawn on a terminal, lines in a log, and nothing without a change."""
+"""The progress of games: redrawn on a terminal, lines in a log, and no second line without a change."""
 
 from __future__ import annotations
 
@@ -36,6 +36,12 @@ def test_a_log_has_lines_at_intervals(clock, monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: False)
     show(clock, [(20, 3), (40, 4), (50, 5), (80, 4), (120, 6)])
     assert capsys.readouterr().err.splitlines() == ["4 of 10 games, 2:00 left", "6 of 10 games, 2:00 left"]
+
+
+def test_a_log_has_a_line_before_the_first_result(clock, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False)
+    show(clock, [(20, 2), (40, 2), (80, 2), (120, 3)])
+    assert capsys.readouterr().err.splitlines() == ["2 of 10 games", "3 of 10 games, 14:00 left"]
 
 
 def test_time_without_a_result_counts_for_the_next_one(clock, monkeypatch, capsys):
