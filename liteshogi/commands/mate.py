@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
+from experiments.jobs.progress import Progress
 from experiments.language.choose import Language, words_for
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
@@ -93,17 +96,24 @@ class Command:
             problems += _read_problems(self.file)
         results: list[MateResult] = []
         counted: list[int | None] = []
-        for result in solve_problems(problems, self.file, self.milliseconds, self.megabytes):
-            results.append(result)
-            tsume_plies = None
-            if solver is not None and result.status is MateStatus.MATE:
-                tsume_plies = counted_plies(solver, problems[len(counted)].sfen, self.milliseconds)
-            counted.append(tsume_plies)
-            if not self.json:
-                print(as_text(result, words, problems[len(results) - 1].sfen))
+        # Results that are printed in a terminal are its progress.
+        is_seen = not self.json and sys.stdout.isatty()
+        progress = Progress(len(problems), lambda: (len(counted), f"{len(counted)} of {len(problems)} positions"))
+        context: AbstractContextManager[object] = nullcontext() if is_seen else progress
+        with context:
+            for result in solve_problems(problems, self.file, self.milliseconds, self.megabytes):
+                results.append(result)
+                tsume_plies = None
                 if solver is not None and result.status is MateStatus.MATE:
-                    unknown = words.tsume_unknown
-                    print(words.tsume.format(plies=tsume_plies) if tsume_plies is not None else unknown)
+                    tsume_plies = counted_plies(solver, problems[len(counted)].sfen, self.milliseconds)
+                counted.append(tsume_plies)
+                if not self.json:
+                    print(as_text(result, words, problems[len(results) - 1].sfen))
+                    if solver is not None and result.status is MateStatus.MATE:
+                        unknown = words.tsume_unknown
+                        print(words.tsume.format(plies=tsume_plies) if tsume_plies is not None else unknown)
+                if not is_seen:
+                    progress.show()
         summary = summarise(problems, results) if self.file is not None else []
         if self.json:
             solved = tuple(_solved(*one) for one in zip(problems, results, counted, strict=True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,14 +26,12 @@ def solve_problems(
             raise ValueError(f"{file}: holds no position")
         raise OptionError("no position: give an SFEN in quotes, or a `file`", "file")
     solver = MateSolver(megabytes)
-    for number, problem in enumerate(problems, 1):
+    for problem in problems:
         try:
             yield solver.solve(problem.sfen, milliseconds=milliseconds)
         except ValueError as error:
             place = f"{file}: line {problem.line}: " if problem.line else ""
             raise ValueError(f"{place}{error}") from None
-        if number % 500 == 0:
-            print(f"{number} of {len(problems)} positions", file=sys.stderr)
 
 
 @dataclass(frozen=True)

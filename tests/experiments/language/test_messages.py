@@ -136,6 +136,7 @@ def test_named_endings_errors_of_boards_and_compiled_parts_are_translated(text: 
         ("g.csa game 2: cannot read the line 'x' (line 12)", "g.csa 第2局: 行を読めません: 'x'（12行目）"),
         ("/engines/x: there is no such engine", "/engines/x: エンジンがありません"),
         ("40 of 100 games, Elo +12 +- 30, 0:10 left", "100局中 40局、レート差 +12 ± 30、残り 0:10"),
+        ("2 of 9 positions, 0:30 left", "9局面中2局面、残り 0:30"),
         ("9 of 36 games, a leads with +3 +- 40, 1:02:03 left", "36局中 9局、首位 a +3 ± 40、残り 1:02:03"),
         (
             "1 of 4 games, first engine 1 points of 1, 0:15 left",

@@ -265,6 +265,15 @@ def test_the_verb_solves_the_first_position_of_a_game_file(tmp_path, capsys):
     assert (position["status"], position["plies"], position["moves"]) == ("mate", 1, ["G*5b"])
 
 
+def test_the_verb_shows_its_progress(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("experiments.jobs.progress.PLAIN_SECONDS", 0.0)
+    file = tmp_path / "problems.sfen"
+    file.write_text("4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1\n" * 2)
+    Mate(file=file, json=True, language="en").run()
+    said = capsys.readouterr().err
+    assert re.fullmatch(r"1 of 2 positions, \d+:\d\d left\n2 of 2 positions, 0:00 left\n", said)
+
+
 def test_the_verb_prints_one_object(capsys):
     Mate((MATE_IN_ELEVEN,), json=True).run()
     (position,) = json.loads(capsys.readouterr().out)["positions"]
