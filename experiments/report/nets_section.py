@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.elo.strength import student
 from experiments.nets.budgets import best_within, budgets_as_markdown
-from experiments.nets.columns import ALL, by_cost, nets_as_markdown, rows_of, warnings_as_markdown
+from experiments.nets.columns import ALL, by_cost, failures, nets_as_markdown, rows_of, warnings_as_markdown
 from experiments.nets.columns import Row as Net
 from experiments.nets.effects import Pair, effects_as_markdown, pairs_of
 from experiments.nets.plan import Plan, plan_of
@@ -53,6 +53,9 @@ def nets_section(runs: Sequence[Run]) -> Section:
         plan = plan_of(run.record.goal["plan"], str(run.record.goal["file"]))
         results = Results.read(run.path)
         rows = rows_of(plan, results)
+        failed = [[one.label, str(one.seed), one.why] for one in failures(results)]
+        if failed:
+            tables.append(Table(("network", "seed", "reason"), failed, f"{run.name}: failed"))
         if not rows:
             tables.append(Table(("sweep", "state"), [[run.name, NONE_DONE]]))
             continue

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.nets.results import NetResult, Results
+from experiments.nets.results import Failed, NetResult, Results
 from experiments.report.charts import MACHINE
 from experiments.report.nets_section import ACCURACY, COST, D1, ELSEWHERE, NONE_DONE, SHARE, nets_section
 from experiments.report.report import find_runs
@@ -81,6 +81,17 @@ def test_a_sweep_without_a_network_is_reported(tmp_path: Path) -> None:
     section = nets_section(runs_of(tmp_path / "out"))
     assert not section.charts
     assert section.tables[0].lines == [["out", NONE_DONE]]
+
+
+def test_failed_points_are_shown_with_their_reasons(sweep: Path, tmp_path: Path) -> None:
+    failed = Failed("dense-1", 0, label="dense width 512", why="the loss is nan")
+    with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(), "file": "plan.toml"})) as writer:
+        Results.of(writer).add(failed)
+    tables = nets_section(runs_of(tmp_path / "out")).tables
+    assert tables[0].title == "out: failed"
+    assert tables[0].lines == [["dense width 512", "0", "the loss is nan"]]
+    assert tables[1].lines == [["out", NONE_DONE]]
+    assert "sweep: failed" not in [table.title for table in nets_section(runs_of(sweep)).tables]
 
 
 def test_sweeps_of_the_documents_are_shown() -> None:
