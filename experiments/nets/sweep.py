@@ -260,16 +260,18 @@ class _Run:
 
     def _do_points(self, source: _Source) -> None:
         done = {point.key for point in self.plan.known_points() if self.results.find(NetResult, *point.key)}
+        failed: set[tuple[str, int]] = set()
         under_way: dict[int, Point] = {}
 
         def measure() -> tuple[int, str]:
             stages = [f"{point.label}: {self._stage(point)}" for point in list(under_way.values())[: self._workers()]]
-            words = f"{len(done)} of {amount(source.total, 'point')}, {len(self.failed)} failed; {', '.join(stages)}"
-            return len(done), words.removesuffix("; ")
+            words = f"{len(done)} of {amount(source.total, 'point')}, {len(failed)} failed; {', '.join(stages)}"
+            return len(done) + len(failed), words.removesuffix("; ")
 
         def keep(point: Point, found: NetResult | Failed) -> None:
             if isinstance(found, Failed):
                 self.failed[point.label] = found.why
+                failed.add(point.key)
             else:
                 done.add(point.key)
                 found = replace(found, data=self._digests(point))

@@ -181,9 +181,13 @@ def test_a_sweep_fails_if_every_point_fails(
         assert len(report["failed"]) == 1
 
 
-def test_a_failed_point_does_not_stop_others_and_is_repeated(tmp_path: Path, invented: list[str]) -> None:
+def test_a_failed_point_does_not_stop_others_and_is_repeated(
+    tmp_path: Path, invented: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("experiments.jobs.progress.PLAIN_SECONDS", 0.0)
     sweep = Sweep(written(tmp_path, TRAIN + MEASURE + GRID), output=tmp_path / "out", workers=2)
     report = run_sweep(sweep)
+    assert "\n4 of 8 points, 4 failed, 0:00 left\n" in capsys.readouterr().err
     assert report.points == 4
     assert set(report.failed.values()) == {"no net of this width"}
     table = (tmp_path / "out" / "table.md").read_text()
