@@ -38,6 +38,10 @@ def _command(error: BaseException) -> str:
         return f"liteshogi import {_quoted(error.path)} -o net.safetensors --architecture NAME"
     if isinstance(error, _class("lite.records.formats", "NotRecords")):
         return f"liteshogi convert {_quoted(error.path)} -o {_quoted(error.path.stem or 'games')}.hcpe3"
+    if isinstance(error, _class("experiments.labels.yardstick", "MissingYardstick")):
+        return f"liteshogi yardstick HELD-OUT-GAMES -o {_quoted(error.name)}"
+    if isinstance(error, _class("experiments.labels.yardstick", "UnfinishedYardstick")):
+        return shlex.join(("liteshogi", *error.arguments))
     return ""
 
 

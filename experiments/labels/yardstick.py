@@ -20,16 +20,34 @@ from lite.records.batch import labelled_dtype
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, NO_GAME, hcpe_dtype, record_files
+from lite.run_folder import find_run
 from lite.training.metrics import log_losses
 from lite.training.targets import win_rate
 from search.evaluation.network_file import load_network
 from search.rules.huffman import HCP
 from search.score import CP_PER_LOGIT
+from search.system.options import OptionError
 
 SCALES = np.arange(200, 2001, 20)
 """Centipawns per logit that are tried for the network's scores."""
 HASH_MB = 1
 """Table of the search to depth 1; it is cleared before each position, as older entries would deepen the search."""
+
+
+class MissingYardstick(OptionError):
+    """The error for a yardstick that is not there; `name` is its path as it was given."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"`yardstick` {name}: there is no such file or folder; make it", "yardstick")
+        self.name = name
+
+
+class UnfinishedYardstick(OptionError):
+    """The error for a folder that lacks positions because its run has not ended; `arguments` resume it."""
+
+    def __init__(self, path: Path, arguments: Sequence[str]) -> None:
+        super().__init__(f"`yardstick` {path}: is unfinished, so figures would change; resume it", "yardstick")
+        self.arguments = tuple(arguments)
 
 
 @dataclass(frozen=True)
@@ -119,6 +137,17 @@ class YardstickFigures:
         return [*found, *([] if self.results is None else [self.results])]
 
 
+def check_yardstick(data: Sequence[Path]) -> None:
+    """Raise MissingYardstick, UnfinishedYardstick, OSError or RecordError if networks cannot be measured on records."""
+    for path in data:
+        if not path.exists():
+            raise MissingYardstick(str(path))
+        run = find_run(path) if path.is_dir() else None
+        if run is not None and run.state != "done":
+            raise UnfinishedYardstick(path, run.arguments)
+    record_files(data)
+
+
 def measure_d1(network_path: str, data: Sequence[Path]) -> D1:
     """Measure a network on the positions with search scores. Raises OSError or ValueError."""
     positions, refusals = _read(data)
@@ -131,8 +160,9 @@ def measure_d1(network_path: str, data: Sequence[Path]) -> D1:
 def measure_yardstick(network_path: str, data: Sequence[Path]) -> YardstickFigures:
     """Measure a network on records with search scores, with results, or with both.
 
-    Raises OSError, or ValueError where records have neither.
+    Raises as `check_yardstick`, OSError, or ValueError where records have neither.
     """
+    check_yardstick(data)
     positions, refusals = _read(data)
     scored, played = positions["scored"], positions["kind_of_result"] & NO_GAME == 0
     if not (scored | played).any():

@@ -14,11 +14,11 @@ from experiments.factory.selfplay import SelfPlay, check_share
 from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
 from experiments.jobs.workforce import Workforce
+from experiments.labels.yardstick import check_yardstick
 from experiments.matches.counted_games import FROM_START
 from experiments.matches.counted_match import CountedMatch
 from experiments.network_kinds.kind import Kind, kind_of, network_file_of
 from lite.datasets.plan import flat
-from lite.records.formats import record_files
 from lite.training.options import ValueTraining
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import is_shipped
@@ -102,7 +102,7 @@ class Loop:
         if self.openings is not None:
             self._check_openings()
         if self.yardstick:
-            record_files(self.yardstick)
+            check_yardstick(self.yardstick)
         for net in (self.first, *self.against):
             if net == MATERIAL:
                 continue

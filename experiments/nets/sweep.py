@@ -18,6 +18,7 @@ from experiments.elo.strength import in_words
 from experiments.jobs.jobs import run_jobs
 from experiments.jobs.progress import Progress
 from experiments.jobs.workforce import Workforce
+from experiments.labels.yardstick import MissingYardstick, check_yardstick
 from experiments.nets.data import choose_positions
 from experiments.nets.games import Tournament, check_play, refuse_other_play
 from experiments.nets.isolated import Isolated
@@ -48,14 +49,6 @@ TABLE = "table.md"
 """File of the tables in the folder of the plan."""
 MEASURES = "measures"
 """Name of the result that says what networks are measured on."""
-
-
-class MissingYardstick(OptionError):
-    """A plan measures d1-RMSE on a yardstick that is not there."""
-
-    def __init__(self, name: str, message: str = "") -> None:
-        super().__init__(message or f"`yardstick` {name}: there is no such file or folder", "yardstick")
-        self.name = name
 
 
 @dataclass(frozen=True)
@@ -253,6 +246,8 @@ class _Run:
         for name in measures.yardstick:
             if not self.place.of(name).exists():
                 raise MissingYardstick(name)
+        if measures.yardstick:
+            check_yardstick(tuple(map(self.place.of, measures.yardstick)))
         for name in measures.files():
             if not self.place.of(name).exists():
                 raise FileNotFoundError(f"{name}: there is no such file, by which the plan measures")

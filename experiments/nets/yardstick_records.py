@@ -84,7 +84,19 @@ def make_yardstick(options: Yardstick) -> YardstickReport:
             second_net=options.second_net,
         )
         mixture = Mixture(played=min(1.0, share / 2), random=min(1.0, share / 2))
-    made = expand(Expansion(options.data, options.output, labels, SEED, options.workforce, mixture, options.net))
+    try:
+        made = expand(Expansion(options.data, options.output, labels, SEED, options.workforce, mixture, options.net))
+    except OptionError as error:
+        if all(hasattr(options, name) for name in error.fields):
+            raise
+        # The difference is in an option of `expand` that follows from these.
+        raise OptionError(
+            f"`output` {options.output}: holds a yardstick of another `truth`, another number of `positions`, or other "
+            "games; give the same or choose another folder",
+            "output",
+            "truth",
+            "positions",
+        ) from None
     folder, positions = str(options.output), int(made.count("positions"))
     if options.truth == "results":
         return YardstickReport(folder, positions, "", 0, options.truth)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,14 +10,16 @@ import pytest
 
 from experiments.jobs.workforce import Workforce
 from experiments.labels.study import SEARCH, Studio
-from experiments.labels.yardstick import measure_d1, measure_yardstick
+from experiments.labels.yardstick import MissingYardstick, UnfinishedYardstick, measure_d1, measure_yardstick
 from experiments.nets.yardstick_records import Yardstick, make_yardstick
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import NO_RESULT, NO_SCORE, hcpe_dtype
 from lite.training.targets import win_rate
+from liteshogi.remedies import remedy
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
+from search.system.command_line import started_by
 from search.system.options import OptionError
 
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
@@ -116,3 +119,29 @@ def test_results_need_no_search(option, tmp_path):
     with pytest.raises(OptionError) as refused:
         make_yardstick(Yardstick((SAMPLE,), tmp_path / "yard", truth="results", **option))
     assert refused.value.fields == (next(iter(option)), "truth")
+
+
+def test_a_missing_or_unfinished_yardstick_is_refused_with_its_command(tmp_path):
+    with pytest.raises(MissingYardstick, match=r"`yardstick` .*yard: there is no such file") as missing:
+        measure_yardstick("default", [tmp_path / "yard"])
+    assert remedy(missing.value) == f": liteshogi yardstick HELD-OUT-GAMES -o {tmp_path / 'yard'}"
+    options = Yardstick((SAMPLE,), tmp_path / "yard", 40, nodes=50, workforce=Workforce(1))
+    with started_by(["yardstick", "games.hcpe3", "-o", "yard"]):
+        make_yardstick(options)
+    record = tmp_path / "yard" / "run.json"
+    text = record.read_text(encoding="utf-8")
+    record.write_text(text.replace('"state": "done"', '"state": "interrupted"'), encoding="utf-8")
+    with pytest.raises(UnfinishedYardstick, match=r"`yardstick` .*yard: is unfinished") as unfinished:
+        measure_yardstick("default", [tmp_path / "yard"])
+    assert remedy(unfinished.value) == ": liteshogi yardstick games.hcpe3 -o yard"
+    make_yardstick(options)
+    assert measure_yardstick("default", [tmp_path / "yard"]).d1 is not None
+
+
+@pytest.mark.parametrize("other", [{"positions": 80}, {"truth": "results", "nodes": 10_000}])
+def test_a_folder_of_another_yardstick_is_refused_by_options_of_the_verb(other, tmp_path):
+    options = Yardstick((SAMPLE,), tmp_path / "yard", 40, nodes=50, workforce=Workforce(1))
+    make_yardstick(options)
+    with pytest.raises(OptionError, match="holds a yardstick of another `truth`") as refused:
+        make_yardstick(replace(options, **other))
+    assert refused.value.fields == ("output", "truth", "positions")

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from experiments.labels.yardstick import MissingYardstick
 from experiments.nets import work
 from experiments.nets.columns import rows_of
 from experiments.nets.plan import Measures, Point
@@ -21,10 +22,11 @@ from experiments.nets.plan_file import read_plan
 from experiments.nets.results import Failed, NetResult, Results
 from experiments.nets.sampler import Sampler
 from experiments.nets.summary import table_as_markdown
-from experiments.nets.sweep import MissingYardstick, Sweep, run_sweep
+from experiments.nets.sweep import Sweep, run_sweep
 from experiments.nets.work import Place, PointTask
 from lite.run_folder import RunPlan, RunWriter, read_run
 from liteshogi.commands.sweep import Command
+from liteshogi.remedies import remedy
 from tests.experiments.nets.conftest import GRID, MEASURE, TRAIN, net_of, plan_with, written
 
 ROOT = Path(__file__).parents[3]
@@ -162,8 +164,9 @@ def test_missing_measures_are_refused_before_training(tmp_path: Path, without_ga
 
 def test_the_error_names_the_command_that_makes_a_yardstick(tmp_path: Path) -> None:
     path = written(tmp_path, TRAIN + MEASURE + "[[point]]\nwidth = 32\n")
-    with pytest.raises(MissingYardstick, match=r"make it: liteshogi yardstick HELD-OUT-GAMES -o y\.hcpe"):
+    with pytest.raises(MissingYardstick, match="make it") as raised:
         Command(path, output=tmp_path / "out").run()
+    assert remedy(raised.value) == ": liteshogi yardstick HELD-OUT-GAMES -o y.hcpe"
 
 
 def test_a_sweep_fails_if_every_point_fails(
