@@ -26,7 +26,7 @@ from lite.training.log import EpochTest, positions_learnt, read_log
 from lite.training.metrics import CalibrationBin, Report
 from lite.training.run import Run
 from lite.training.targets import sigmoid, win_rate
-from lite.training.testing import load_predictor
+from lite.training.testing import leakage_warning, load_predictor
 from lite.training.train import ValueTask
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
@@ -137,6 +137,8 @@ class TrainStep:
     """The training; its `output` is the run's folder."""
     progress: Path | None = None
     """File in which the training reports its steps and the time left."""
+    yardstick: tuple[Path, ...] = ()
+    """Held-out positions that the network is measured on later, for a warning if it has learnt from them."""
 
     def run(self) -> Trained:
         begun = time.monotonic()
@@ -144,7 +146,9 @@ class TrainStep:
         resumed = folder.state.exists()
         run = begin(replace(self.training, resume=resumed, overwrite=not resumed))
         outcome = run.train(self._report if self.progress else None)
-        log = read_log(folder.path)
+        log, warnings = read_log(folder.path), list(run.warnings)
+        if self.yardstick:
+            warnings.append(leakage_warning(str(folder.path), self.yardstick, held_out="yardstick's positions"))
         return Trained(
             outcome.steps,
             positions_learnt(log),
@@ -154,7 +158,7 @@ class TrainStep:
             tuple(_epoch(line) for line in log if isinstance(line, EpochTest)),
             seconds=round(time.monotonic() - begun, 1),
             cpu_seconds=round(time.process_time(), 1),
-            warnings=tuple(line.removeprefix("warning: ") for line in run.warnings),
+            warnings=tuple(line.removeprefix("warning: ") for line in warnings if line),
         )
 
     def _report(self, text: str) -> None:

@@ -192,7 +192,9 @@ class PointWorker:
             pass  # a training that a killed run has left at work has ended, and its state is saved
         progress.unlink(missing_ok=True)
         try:
-            return self._working.run(TrainStep(training, progress))
+            return self._working.run(
+                TrainStep(training, progress, tuple(map(self._place.of, self._measures.yardstick)))
+            )
         finally:
             progress.unlink(missing_ok=True)
 

@@ -42,8 +42,8 @@ def position_hashes(batch: Batch) -> np.ndarray:
 class LeakageCheck:
     """Compares the first training positions of a run with its held-out positions."""
 
-    def __init__(self, held_out: Iterable[Batch], positions: int) -> None:
-        """`positions`: the number of positions in the data."""
+    def __init__(self, held_out: Iterable[Batch], positions: int, name: str = "held-out positions") -> None:
+        """`positions`: the number of positions in the data. `name`: the held-out positions in the warning."""
         known: list[np.ndarray] = []
         read = 0
         for batch in held_out:
@@ -54,6 +54,7 @@ class LeakageCheck:
         self._known = np.unique(np.concatenate(known)) if known else np.zeros(0, np.uint64)
         self._found: set[int] = set()
         self._positions, self._compared = positions, 0
+        self._name = name
         self.is_done = not len(self._known)
         """Whether enough positions were compared."""
 
@@ -91,6 +92,6 @@ class LeakageCheck:
         if len(self._found) < LEAST_FOUND or self.share < LEAST_SHARE:
             return ""
         return (
-            f"warning: about {100 * self.share:.0f} % of the held-out positions beyond the opening are in the data, "
+            f"warning: about {100 * self.share:.0f} % of the {self._name} beyond the opening are in the data, "
             "too: held-out figures are too good; hold out other games"
         )

@@ -27,11 +27,13 @@ Predictor = Callable[[Batch], np.ndarray]
 """Returns the logits f of a batch: (B, 1), the mover's win, or (B, 2), the win and the draw."""
 
 
-def leakage_warning(network_path: str, data: tuple[Path, ...], batch_size: int = 8192) -> str:
+def leakage_warning(
+    network_path: str, data: tuple[Path, ...], batch_size: int = 8192, held_out: str = "held-out positions"
+) -> str:
     """Return a warning if positions of the data are among those that a network was trained on; empty without one.
 
     Only a network in the folder of its run names the files that it was trained on, and those that were moved or changed
-    since are not compared.
+    since are not compared. `held_out` names the positions of the data.
     """
     path = Path(network_path)
     try:
@@ -41,7 +43,7 @@ def leakage_warning(network_path: str, data: tuple[Path, ...], batch_size: int =
         names = [Path(name) for name in record.goal.get("data", ())]
         learnt = [Path(file) for file in record.files if any(_lies_at(Path(file), name) for name in names)]
         reader = Reader(tuple(file for file in learnt if file.exists()), batch_size)
-        check = LeakageCheck(Reader(data, batch_size, shuffle=False), reader.positions)
+        check = LeakageCheck(Reader(data, batch_size, shuffle=False), reader.positions, held_out)
         for batch in reader:
             warning = check.add(batch)
             if check.is_done:

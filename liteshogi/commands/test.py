@@ -58,8 +58,9 @@ class Command:
     def run(self) -> None:
         measured = measure(self.net, self.yardstick) if self.yardstick else None
         report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads)
-        if warning := leakage_warning(self.net, self.data):
-            print(warning, file=sys.stderr)
+        for data, name in ((self.data, "held-out positions"), (self.yardstick, "yardstick's positions")):
+            if data and (warning := leakage_warning(self.net, data, held_out=name)):
+                print(warning, file=sys.stderr)
         if self.json:
             print(json_text(report, *([] if measured is None else measured.figures()), optional=_HEADS))
             return

@@ -43,6 +43,7 @@ def test_a_value_network_is_trained_folded_and_tested(
     trained = TrainStep(training, tmp_path / "progress").run()
     assert (tmp_path / "progress").read_text() == f"{trained.steps} of {trained.steps} steps, 0:00 left"
     assert (trained.epochs, trained.resumed, len(trained.log)) == (2, False, 2)
+    assert len(trained.warnings) == 1
     assert "steps teach a network little" in trained.warnings[0]
     assert trained.samples == trained.steps * 256
     net = str(tmp_path / "net.safetensors")
@@ -55,6 +56,16 @@ def test_a_value_network_is_trained_folded_and_tested(
     assert tested.d1_rmse is not None
     assert tested.report.accuracy_error is not None
     assert size_of(net).shape == (32, 1, 8, 1)
+
+
+def test_a_yardstick_of_the_games_that_are_learnt_from_gives_a_warning(
+    games: tuple[Path, Path], tmp_path: Path
+) -> None:
+    learnt, valid = games
+    options = {"kind": "dense", "width": 32, "hidden": [8], "batch-size": 256, "epochs": 1, "data": [str(learnt)]}
+    training = replace(training_of(options, "here"), output=tmp_path / "run", valid=(valid,))
+    warnings = TrainStep(training, yardstick=(learnt,)).run().warnings
+    assert warnings[-1].startswith("about 100 % of the yardstick's positions beyond the opening are in the data, too")
 
 
 def test_a_residual_network_is_trained_and_tested_like_others(games: tuple[Path, Path], tmp_path: Path) -> None:
