@@ -110,8 +110,11 @@ def run_demo(output: Path, epochs: int, nodes: int) -> DemoReport:
     reports = {"demo": judge_net(str(run), (valid,)).report, "default": judge_net("default", (valid,)).report}
     accuracy = {name: report.accuracy or 0.0 for name, report in reports.items()}
     accuracy["material"] = reports["demo"].material_accuracy or 0.0
-    for name in ("material", "demo", "default"):
-        _say(f"   {name:9s} {100 * accuracy[name]:.2f} % of {reports['demo'].positions:,} positions")
+    shown = {"material": f"{100 * accuracy['material']:.2f} %"}
+    shown |= {name: report.accuracy_text() for name, report in reports.items()}
+    _say(f"   share of winners predicted in {reports['demo'].positions:,} positions; +- is a standard error")
+    for name, text in shown.items():
+        _say(f"   {name:9s} {text}")
 
     _say("\n4. Fold it into table rows and a small integer network")
     folded = output / "demo.safetensors"

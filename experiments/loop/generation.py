@@ -142,7 +142,7 @@ class Generation:
         if not trained.log:
             return CandidateTrained(trained.steps)
         last = trained.log[-1]
-        return CandidateTrained(trained.steps, last.loss, last.accuracy, last.log_loss)
+        return CandidateTrained(trained.steps, last.loss, last.accuracy, last.log_loss, last.accuracy_error)
 
     def weights(self, training: ValueTraining) -> Path | None:
         """Return the trained weights, if the network has the architecture of the training."""

@@ -10,7 +10,9 @@ from experiments.labels.yardstick import D1Figures
 from experiments.loop.generation import AGAINST, GAMES, POSITIONS, TRAINING, YARDSTICK
 from experiments.loop.stage_results import CandidateTrained, GateResult, LoopStanding, RecordsMade
 from experiments.loop.stages import GATE, Stages
+from experiments.nets.columns import with_error
 from lite.amounts import amount
+from lite.training.metrics import percent
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,11 @@ class GenerationRow:
     def d1_rmse(self) -> float | None:
         """The d1-RMSE, if there is a yardstick."""
         return None if self.yardstick is None else self.yardstick.d1_rmse
+
+    @property
+    def d1_rmse_error(self) -> float | None:
+        """The standard error of `d1_rmse`."""
+        return None if self.yardstick is None else self.yardstick.d1_rmse_error
 
     @property
     def losses(self) -> CandidateTrained:
@@ -70,7 +77,7 @@ def row_text(row: GenerationRow) -> str:
     if row.losses.loss is not None:
         parts.append(f"held-out loss {row.losses.loss:.4f}")
     if row.d1_rmse is not None:
-        parts.append(f"d1-RMSE {row.d1_rmse:.4f}")
+        parts.append(f"d1-RMSE {with_error(row.d1_rmse, row.d1_rmse_error)}")
     outcome = "the new best" if row.accepted else "rejected"
     parts.append(f"{_elo(row.gate)} against generation {row.gate.best}: {outcome}")
     parts += [f"{_elo(standing)} against {name}" for name, standing in row.against.items()]
@@ -96,9 +103,9 @@ def as_cells(rows: Sequence[GenerationRow]) -> list[list[str]]:
                 str(row.generation),
                 f"{row.games:,}" if gate else "",
                 f"{row.positions:,}" if gate else "",
-                _cell(row.losses.loss, ".4f"),
-                _cell(row.losses.accuracy, ".2%"),
-                _cell(row.d1_rmse, ".4f"),
+                with_error(row.losses.loss, None),
+                _accuracy(row.losses),
+                with_error(row.d1_rmse, row.d1_rmse_error),
                 f"{gate.games:,}" if gate else "",
                 f"{_elo(gate)} over {gate.best}" if gate else "",
                 "" if not gate else "yes" if row.accepted else "no",
@@ -109,8 +116,8 @@ def as_cells(rows: Sequence[GenerationRow]) -> list[list[str]]:
     return [[line[place] for place in shown] for line in lines]
 
 
-def _cell(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
+def _accuracy(trained: CandidateTrained) -> str:
+    return "" if trained.accuracy is None else percent(trained.accuracy, trained.accuracy_error)
 
 
 def _elo(standing: LoopStanding) -> str:

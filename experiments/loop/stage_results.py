@@ -40,6 +40,8 @@ class CandidateTrained:
     """Share of held-out positions whose winner is predicted; None also where no game is decided."""
     log_loss: float | None = None
     """Log loss on held-out positions of games."""
+    accuracy_error: float | None = None
+    """Standard error of `accuracy`, with the positions of a game taken as one observation."""
 
 
 @dataclass(frozen=True)

@@ -137,9 +137,7 @@ def percent(value: float | None) -> str:
 
 
 def accuracy(row: Row) -> str:
-    tested = row.net.tested
-    error = f" +- {100 * tested.report.accuracy_error:.2f}" if tested.report.accuracy_error is not None else ""
-    return "" if tested.report.accuracy is None else f"{100 * tested.report.accuracy:.2f}{error} %"
+    return row.net.tested.report.accuracy_text()
 
 
 def nanoseconds(row: Row) -> str:

@@ -49,6 +49,8 @@ class Epoch:
     log_loss: float | None
     policy_accuracy: float | None = None
     policy_loss: float | None = None
+    accuracy_error: float | None = None
+    """Standard error of `accuracy`; None where the records do not separate games."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +229,8 @@ def begin(training: Training) -> Run:
 
 def _epoch(line: EpochTest) -> Epoch:
     report, parts = line.report, line.parts
-    return Epoch(line.loss, report.accuracy, report.log_loss, parts.get("policy_accuracy"), parts.get("policy_loss"))
+    policy = parts.get("policy_accuracy"), parts.get("policy_loss")
+    return Epoch(line.loss, report.accuracy, report.log_loss, *policy, report.accuracy_error)
 
 
 def measure_residual(network_path: str, data: Path) -> float:

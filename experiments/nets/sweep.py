@@ -19,6 +19,7 @@ from experiments.jobs.jobs import run_jobs
 from experiments.jobs.progress import Progress
 from experiments.jobs.workforce import Workforce
 from experiments.labels.yardstick import MissingYardstick, check_yardstick
+from experiments.nets.columns import with_error
 from experiments.nets.data import choose_positions
 from experiments.nets.games import Tournament, check_play, refuse_other_play
 from experiments.nets.isolated import Isolated
@@ -410,8 +411,8 @@ def _in_brief(found: NetResult | Failed) -> str:
         return found.why
     tested, timed = found.tested, found.timed
     figures = (
-        "" if tested.report.accuracy is None else f"accuracy {100 * tested.report.accuracy:.2f} %",
-        "" if tested.d1_rmse is None else f"d1-RMSE {tested.d1_rmse:.4f}",
+        "" if tested.report.accuracy is None else f"accuracy {tested.report.accuracy_text()}",
+        "" if tested.d1_rmse is None else f"d1-RMSE {with_error(tested.d1_rmse, tested.d1_rmse_error)}",
         "" if timed is None else f"{timed.evaluation_ns:.0f} ns",
     )
     return ", ".join(filter(None, figures))

@@ -52,7 +52,7 @@ def loop_section(runs: Sequence[Run]) -> Section:
             charts.append(lines(f"{title} by generation", found_losses, "generation", title, "loop"))
     about = (
         "The gate's games end when its test is decided, so its Elo is biased towards the verdict; games against the "
-        "same opponents are not."
+        "same opponents are not. +- of accuracy and d1-RMSE is a standard error."
     )
     return Section("Loops", about, charts, tables, [origin_of(run) for run in runs])
 

@@ -17,7 +17,7 @@ from lite.training.run_plan import verb_of
 VERBS = tuple(verb_of(kind) for kind in (*CONFIGS, RESNET))
 MOST_POINTS = 300
 """Points of a curve; more are thinned out evenly."""
-FIGURES = {"log_loss": ".4f", "accuracy": ".2%", "brier": ".4f", "calibration_error": ".4f"}
+FIGURES = ("brier", "calibration_error")
 HEAD = (
     "run",
     "log loss",
@@ -59,11 +59,11 @@ def training_section(runs: Sequence[Run]) -> Section:
         for line in tested:
             if line.report.accuracy is not None:  # drawn games alone have none
                 own.accuracy.append(named | {"step": line.step, "accuracy, %": 100 * line.report.accuracy})
-        figures = [""] * (1 + len(FIGURES))
+        figures = [""] * (3 + len(FIGURES))
         if tested:
-            loss = _cell(tested[-1].loss, ".4f")
-            log_loss, *others = (_cell(getattr(tested[-1].report, name), form) for name, form in FIGURES.items())
-            figures = [log_loss, loss, *others]
+            report = tested[-1].report
+            figures = [_cell(report.log_loss), _cell(tested[-1].loss), report.accuracy_text()]
+            figures += [_cell(getattr(report, name)) for name in FIGURES]
             for one in tested[-1].report.calibration:
                 shown = {"predicted": one.predicted, "actual": one.actual, "positions": one.positions}
                 own.calibration.append({"run": run.name, **shown})
@@ -81,13 +81,14 @@ def training_section(runs: Sequence[Run]) -> Section:
         charts += _drawn(found.by_ply, f"Accuracy by ply{on}", "ply", "accuracy, %")
     about = (
         "Training loss by step, and for held-out games accuracy by step, and calibration and accuracy by ply of the "
-        "last epoch. Runs with other held-out games have separate charts, because their figures do not compare."
+        "last epoch. Runs with other held-out games have separate charts, because their figures do not compare. +- of "
+        "accuracy in the table is a standard error; the positions of a game are one observation."
     )
     return Section("Training", about, charts, [Table(HEAD, table)], list(map(origin_of, runs)))
 
 
-def _cell(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
 
 
 def _held_out(run: Run) -> tuple[str, ...]:

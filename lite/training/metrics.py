@@ -77,6 +77,15 @@ class Report(Summary):
     by_ply: tuple[Band, ...]
     by_score: tuple[Band, ...]
 
+    def accuracy_text(self) -> str:
+        """Return `accuracy` with its standard error in per cent, `65.16 +- 1.33 %`; empty without an accuracy."""
+        return "" if self.accuracy is None else percent(self.accuracy, self.accuracy_error)
+
+
+def percent(share: float, error: float | None) -> str:
+    """Return a share with its standard error, where it is known, in per cent."""
+    return f"{100 * share:.2f} %" if error is None else f"{100 * share:.2f} +- {100 * error:.2f} %"
+
 
 def material(pieces: np.ndarray, hands: np.ndarray) -> np.ndarray:
     """Return the mover's material minus the enemy's in centipawns, i8 (B,).

@@ -132,8 +132,10 @@ def conclusion(run: Facts, speed: float, waiting: float) -> Iterator[str]:
                 f"{run.folder.best}: network of epoch {best.epoch}, the best on the held-out games, loss "
                 f"{best.loss:.4f}; the last epoch: {last}"
             )
-    accuracy = None if run.tested is None else run.tested.report.accuracy
-    found = "" if accuracy is None else f"; held-out accuracy {100 * accuracy:.1f} %, chance is 50 %"
+    report = None if run.tested is None else run.tested.report
+    accuracy, found = None, ""
+    if report is not None and report.accuracy is not None:
+        accuracy, found = report.accuracy, f"; held-out accuracy {report.accuracy_text()}, chance is 50 %"
     if run.steps < FEW_STEPS:
         verb = "teaches" if run.steps == 1 else "teach"
         yield f"warning: {amount(run.steps, 'step')} {verb} a network little{found}. {_more_steps(run)}"

@@ -164,7 +164,7 @@ class ValueTask(Task):
         if report.log_loss is not None:
             words.append(f"log loss {report.log_loss:.4f}")
         if report.accuracy is not None:
-            words.append(f"accuracy {percent(report.accuracy, report.accuracy_error)}")
+            words.append(f"accuracy {report.accuracy_text()}")
         if "draw_loss" in figures.parts:
             words.append(f"draw loss {figures.parts['draw_loss']:.4f}")
         if "rounded_loss" in figures.parts:
@@ -215,11 +215,6 @@ def _logits(outputs: np.ndarray) -> torch.Tensor:
 
 def _inputs(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return batch.pieces, batch.hands, batch.in_check
-
-
-def percent(share: float, error: float | None) -> str:
-    """Return a share with its standard error, where it is known, in per cent."""
-    return f"{100 * share:.2f} %" if error is None else f"{100 * share:.2f} +- {100 * error:.2f} %"
 
 
 def quiet_positions(batch: Batch) -> np.ndarray:

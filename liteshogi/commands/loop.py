@@ -62,6 +62,8 @@ class PrintedGeneration:
     """Held-out loss."""
     accuracy: float | None = None
     """Share of held-out positions whose winner is predicted."""
+    accuracy_error: float | None = None
+    """Standard error of `accuracy`, with the positions of a game taken as one observation."""
     log_loss: float | None = None
     """Log loss on held-out positions of games."""
     d1_rmse: float | None = None

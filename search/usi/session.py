@@ -13,7 +13,7 @@ import contextlib
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -330,9 +330,22 @@ class Session:
             self._thinking.solve(engine, said.mate, said.nodes)
             return
         if engine is not None:
+            self._report_illegal(said.searchmoves, engine)
             endless = said.ponder or said.infinite
             engine.ready(None if endless else self._budget(engine, said), begun)
         self._thinking.begin(engine, said)
+
+    def _report_illegal(self, wanted: Sequence[str], engine: Engine) -> None:
+        """Report moves of `searchmoves` that the position does not have, which the search leaves out."""
+        if not wanted:
+            return
+        from search.rules.movegen import list_moves
+        from search.rules.sfen import move_to_usi
+
+        legal = set(map(move_to_usi, list_moves(engine.position)))
+        if illegal := [move for move in wanted if move not in legal]:
+            rest = "ignored" if len(illegal) < len(wanted) else "ignored, and all moves are searched"
+            self.say(f"go searchmoves: not legal in this position: {' '.join(illegal)}; {rest}")
 
     def _budget(self, engine: Engine, said: Go) -> Budget | None:
         if said.infinite:

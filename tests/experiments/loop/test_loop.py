@@ -20,10 +20,12 @@ from experiments.factory.expand import Mixture
 from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
 from experiments.jobs.shards import Shards
+from experiments.labels.yardstick import D1Figures
 from experiments.loop import generation
-from experiments.loop.generation_table import GenerationRow, as_table
+from experiments.loop.generation_table import GenerationRow, as_cells, as_table
 from experiments.loop.loop import LoopReport, run_loop
 from experiments.loop.options import Loop
+from experiments.loop.stage_results import CandidateTrained
 from experiments.loop.stages import Stage
 from experiments.report.loop_section import loop_section
 from experiments.report.section import Run as ReportedRun
@@ -299,6 +301,15 @@ def test_a_rejected_candidate_does_not_replace_the_best_network(tmp_path):
     assert len(first & second) < len(second) / 10
     assert "held-out" not in as_table(report.generations)
     assert not list(hard.output.glob("generation-*/held-out*"))
+
+
+def test_the_table_shows_standard_errors():
+    trained = CandidateTrained(10, 0.6, 0.65, 0.61, 0.0123)
+    row = GenerationRow(1, training=trained, yardstick=D1Figures(0.2, 0.001, 600, 1000, 1000, {}, ()))
+    head, cells = as_cells([row])
+    found = dict(zip(head, cells, strict=True))
+    assert found["accuracy"] == "65.00 +- 1.23 %"
+    assert found["d1-RMSE"] == "0.2000 +- 0.0010"
 
 
 def codes_of(folder: Path) -> list[bytes]:

@@ -17,6 +17,7 @@ from experiments.nets.results import NetResult, Results
 from experiments.nets.seeds import Mean, compare, mean_of, seeds_as_markdown
 from experiments.nets.steps import Epoch, Rare
 from experiments.nets.summary import correlation, fill_page, rows_in, summary
+from experiments.nets.sweep import _in_brief
 from lite.training.metrics import Band, CalibrationBin
 from tests.experiments.nets.conftest import GRID, MEASURE, TRAIN, games_of, net_of, on, plan_with, planned
 
@@ -46,6 +47,7 @@ def test_times_are_shown_with_that_of_halfkp_and_their_spread(plan: Plan) -> Non
     assert [cells["ns / HalfKP's"] for cells in found] == ["", "0.25"]
     assert [cells["spread of ns"] for cells in found] == ["1 %", "34 %"]
     assert found[0]["accuracy"] == "60.00 +- 1.50 %"
+    assert _in_brief(net).startswith("accuracy 60.00 +- 1.50 %, d1-RMSE ")
 
 
 def test_a_time_whose_runs_never_agreed_has_its_spread(plan: Plan) -> None:

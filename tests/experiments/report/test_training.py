@@ -34,7 +34,7 @@ def test_runs_with_the_same_held_out_games_share_charts(tmp_path: Path) -> None:
     (table,) = section.tables
     assert [dict(zip(table.head, line, strict=True))["held-out games"] for line in table.lines] == ["valid.hcpe3"] * 2
     assert HEAD[:4] == ("run", "log loss", "held-out loss", "accuracy")
-    assert table.lines[0][1:5] == ["0.6000", "0.5000", "60.00%", "0.2000"]
+    assert table.lines[0][1:5] == ["0.6000", "0.5000", "60.00 +- 1.50 %", "0.2000"]
 
 
 def test_runs_with_other_held_out_games_have_separate_charts(tmp_path: Path) -> None:

@@ -85,14 +85,16 @@ def test_a_network_that_has_learnt_nothing_is_reported(options, records, held_ou
 
     def bad(self, *arguments):
         figures = test(self, *arguments)
-        return dataclasses.replace(figures, report=dataclasses.replace(figures.report, accuracy=0.496))
+        return dataclasses.replace(
+            figures, report=dataclasses.replace(figures.report, accuracy=0.496, accuracy_error=0.012)
+        )
 
     monkeypatch.setattr(ValueTask, "test", bad)
     train_value(options(records, tmp_path / "run", valid=(held_out,), batch_size=32, epochs=7))
     said = capfd.readouterr().err
     assert (
-        "warning: the network has learnt nothing; held-out accuracy 49.6 %, chance is 50 %. Lower the learning rate"
-        in said
+        "warning: the network has learnt nothing; held-out accuracy 49.60 +- 1.20 %, chance is 50 %. "
+        "Lower the learning rate" in said
     )
 
 

@@ -130,7 +130,13 @@ def test_invalid_limits_are_reported_and_go_is_answered(session):
     assert "'sideways'" in lines[0]
     assert "byoyomi" in lines[1]
     session.send("go depth 2 searchmoves 1a1b")
-    assert session.bestmove() != "resign"
+    lines = session.until("bestmove")
+    assert "go searchmoves: not legal in this position: 1a1b; ignored, and all moves are searched" in lines[0]
+    assert lines[-1] != "bestmove resign"
+    session.send("go depth 2 searchmoves 1a1b 1g1f")
+    lines = session.until("bestmove")
+    assert lines[0].endswith("1a1b; ignored")
+    assert lines[-1] == "bestmove 1g1f"
 
 
 def test_mates_are_solved(session):
