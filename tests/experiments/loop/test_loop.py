@@ -392,7 +392,7 @@ def test_a_loop_without_recorded_games_has_a_held_out_loss(tmp_path):
     [
         ({"first": "missing.safetensors"}, "missing.safetensors"),
         ({"against": ("missing.bin",)}, "missing.bin"),
-        ({"yardstick": (Path("missing"),)}, "missing: no such file"),
+        ({"yardstick": (Path("missing"),)}, "`yardstick` missing: there is no such file"),
         ({"openings": Path("missing.sfen")}, "missing.sfen"),
         ({"gate_games": 7}, "`gate_games` 7: must be even"),
         ({"generations": 0}, "`generations` 0: must be at least 1"),
