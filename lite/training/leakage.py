@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from lite.records.batch import Batch
-from search.rules.shogi import EMPTY
+from search.rules.shogi import EMPTY, MIRRORED_SQUARE
 
 HELD_OUT_POSITIONS = 200_000
 """Largest number of held-out positions that are hashed."""
@@ -29,10 +29,16 @@ _FACTORS = np.random.default_rng(0x5F0).integers(0, 1 << 64, 81 + 14, np.uint64,
 def position_hashes(batch: Batch) -> np.ndarray:
     """Return a hash u8 of each position of a batch that is not of the opening, by its pieces and hands.
 
-    Both are as the mover sees them, so a position and its colours reversed have the same hash.
+    Both are as the mover sees them, so a position and its colours reversed have the same hash, as have a position and
+    its mirror image, which training may show instead of it.
     """
     late = np.count_nonzero(batch.pieces != EMPTY, axis=1) <= MOST_PIECES
-    parts = np.concatenate((batch.pieces[late], batch.hands[late]), axis=1).astype(np.uint64)
+    pieces, hands = batch.pieces[late], batch.hands[late]
+    return np.minimum(_hashes(pieces, hands), _hashes(pieces[:, MIRRORED_SQUARE], hands))
+
+
+def _hashes(pieces: np.ndarray, hands: np.ndarray) -> np.ndarray:
+    parts = np.concatenate((pieces, hands), axis=1).astype(np.uint64)
     parts = (parts + np.uint64(1)) * _FACTORS
     # Without a mix a sum of products is linear, and exchanged pieces could cancel out.
     parts ^= parts >> np.uint64(29)

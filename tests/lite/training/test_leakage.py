@@ -15,7 +15,7 @@ from lite.training.bench import synthetic_batch
 from lite.training.leakage import MOST_PIECES, LeakageCheck, position_hashes
 from lite.training.testing import leakage_warning
 from lite.training.train import train_value
-from search.rules.shogi import EMPTY
+from search.rules.shogi import EMPTY, MIRRORED_SQUARE
 
 
 def test_hashes_depend_on_pieces_and_hands():
@@ -30,6 +30,13 @@ def test_hashes_depend_on_pieces_and_hands():
     changed = synthetic_batch(400)
     changed.hands[:, 0] += 1
     assert not (position_hashes(changed) == hashes).any()
+
+
+def test_a_mirror_image_has_the_same_hash():
+    batch = synthetic_batch(400)
+    mirrored = dataclasses.replace(batch, pieces=batch.pieces[:, MIRRORED_SQUARE])
+    assert (mirrored.pieces != batch.pieces).any()
+    assert (position_hashes(mirrored) == position_hashes(batch)).all()
 
 
 @pytest.mark.parametrize("part", [1, 2])
