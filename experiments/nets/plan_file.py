@@ -11,6 +11,7 @@ from typing import Any
 
 from experiments.nets.plan import Plan, plan_of
 from search.system.files import read_text
+from search.system.options import OptionError
 
 PLANS = Path(__file__).with_name("plans")
 """Plans that come with the package, called by their names."""
@@ -24,8 +25,16 @@ def read_plan(path: Path) -> Plan:
 
 
 def read_entries(path: Path) -> dict[str, Any]:
-    """Return the entries of a plan's file. Raises OSError or ValueError."""
-    return _parse(read_text(PLANS / f"{path}.toml" if is_shipped_plan(path) else path), str(path))
+    """Return the entries of a plan's file. Raises OSError or ValueError; OptionError for a file that is no text."""
+    try:
+        text = read_text(PLANS / f"{path}.toml" if is_shipped_plan(path) else path)
+    except ValueError as error:
+        if path.suffix == ".toml":
+            raise
+        raise OptionError(
+            f"`plan` {path}: is no text, and a plan is a TOML file; give records as `data`", "plan", "data"
+        ) from error
+    return _parse(text, str(path))
 
 
 def is_shipped_plan(path: Path) -> bool:

@@ -13,6 +13,7 @@ from experiments.nets.space import Range
 from experiments.nets.sweep import Sweep
 from experiments.nets.training import checked_training, default_options
 from lite.training.options import ValueTraining
+from search.system.options import OptionError
 from tests.experiments.nets.conftest import GRID, MEASURE, TRAIN, entries, plan_with, planned, written
 
 ROOT = Path(__file__).parents[3]
@@ -167,6 +168,13 @@ def test_invalid_plans_are_refused(changes: dict[str, Any], words: str) -> None:
 def test_an_invalid_toml_file_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ValueError, match=r"plan\.toml: "):
         read_plan(written(tmp_path, text))
+
+
+def test_records_given_as_a_plan_are_refused_with_the_option_for_them(tmp_path: Path) -> None:
+    (tmp_path / "games.hcpe").write_bytes(b"\xff" * 38)
+    with pytest.raises(OptionError, match=r"games\.hcpe: is no text") as refused:
+        read_plan(tmp_path / "games.hcpe")
+    assert refused.value.fields == ("plan", "data")
 
 
 def test_changes_replace_entries(tmp_path: Path) -> None:
