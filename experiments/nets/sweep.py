@@ -18,7 +18,7 @@ from experiments.elo.strength import in_words
 from experiments.jobs.jobs import run_jobs
 from experiments.jobs.progress import Progress
 from experiments.jobs.workforce import Workforce
-from experiments.labels.yardstick import MissingYardstick, check_yardstick
+from experiments.labels.yardstick import check_yardstick
 from experiments.nets.columns import with_error
 from experiments.nets.data import choose_positions
 from experiments.nets.games import Tournament, check_play, refuse_other_play
@@ -244,9 +244,6 @@ class _Run:
     def _require_measures(self) -> None:
         """Raise FileNotFoundError or ValueError for measures that would fail when the first network is trained."""
         measures = self.plan.measure
-        for name in measures.yardstick:
-            if not self.place.of(name).exists():
-                raise MissingYardstick(name)
         if measures.yardstick:
             check_yardstick(tuple(map(self.place.of, measures.yardstick)))
         for name in measures.files():
