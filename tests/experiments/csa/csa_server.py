@@ -187,10 +187,13 @@ class CsaServer:
             return
 
     def leave(self, pair: list[Client], ender: Client) -> None:
-        """Release the players of a game."""
+        """Release the players of a game.
+
+        The ender's connection is closed before it is released: the accepting thread must not wait on a closed socket.
+        """
+        ender.close()
         for client in pair:
             client.game = _FINISHED
-        ender.close()
 
 
 class Table:
