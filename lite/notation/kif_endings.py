@@ -26,19 +26,28 @@ ENDINGS = {
     "詰み": MOVER_LOSES,
     "詰": MOVER_LOSES,
     "切れ負け": MOVER_LOSES,
+    "時間切れ勝ち": MOVER_WINS,
     "時間切れ": MOVER_LOSES,
+    "持ち時間切れ": MOVER_LOSES,
+    "時間負け": MOVER_LOSES,
+    "接続切れ勝ち": MOVER_WINS,
     "接続切れ": MOVER_LOSES,
+    "切断勝ち": MOVER_WINS,
+    "切断負け": MOVER_LOSES,
     "Time-up": MOVER_LOSES,
     "不戦敗": MOVER_LOSES,
     "不戦勝": MOVER_WINS,
     "反則負け": ILLEGAL_MOVE,
     "反則勝ち": ILLEGAL_BEFORE,
+    "入玉宣言負け": MOVER_LOSES,
+    "宣言負け": MOVER_LOSES,
     "入玉勝ち": MOVER_DECLARES,
     "入玉宣言": MOVER_DECLARES,
     "勝ち宣言": MOVER_DECLARES,
     "宣言勝ち": MOVER_DECLARES,
     "トライ": MOVER_LOSES,
     "王手連続千日手": MOVER_WINS,
+    "連続王手の千日手": MOVER_WINS,
     "千日手": REPETITION,
     "持将棋": DRAWN,
     "引き分け": DRAWN,
@@ -52,7 +61,8 @@ ENDINGS = {
     "指掛": None,
     "不詰": None,
 }
-"""Outcomes of the words for an ending. A line that begins with such a word is an ending.
+"""Outcomes of the words for an ending. A line that begins with such a word is an ending; a word stands below the longer
+ones that begin with it.
 
 ShogiHome writes トライ if the opponent of the side to move has reached the square. MyShogi writes 勝ち宣言 for that as
 well, with a verdict that distinguishes the two, and 王手連続千日手 only if the side to move has been checked.

@@ -11,6 +11,7 @@ from lite.notation.game import Game, GameError
 from lite.notation.games import read_games, read_starts
 from lite.notation.ki2 import read_ki2
 from lite.notation.kif import read_kif
+from lite.notation.kif_endings import ENDINGS
 from lite.notation.kif_writer import kif_text
 from lite.records.formats import DECLARATION
 
@@ -198,6 +199,15 @@ def test_a_foul_ends_a_game_after_the_illegal_move(sentence: str) -> None:
         ("双方の合意により、引き分け", 0),
         ("接続切れ", 2),
         ("宣言勝ち", 1 | DECLARATION),
+        ("入玉宣言負け", 2),  # a declaration that does not stand
+        ("宣言負け", 2),
+        ("持ち時間切れ", 2),
+        ("時間負け", 2),
+        ("切断負け", 2),
+        ("時間切れ勝ち", 1),
+        ("接続切れ勝ち", 1),
+        ("切断勝ち", 1),
+        ("連続王手の千日手", 1),
     ],
 )
 def test_endings_in_further_words_are_read(words: str, result: int) -> None:
@@ -207,6 +217,12 @@ def test_endings_in_further_words_are_read(words: str, result: int) -> None:
     for game in games:
         assert game.result == result
         assert read_kif(kif_text(game), "again").result == result
+
+
+def test_no_word_for_an_ending_hides_a_longer_one() -> None:
+    words = list(ENDINGS)
+    for index, word in enumerate(words):
+        assert not any(later.startswith(word) for later in words[index + 1 :]), word
 
 
 @pytest.mark.parametrize("word", ["指し掛け", "指掛"])
