@@ -23,6 +23,8 @@ from search.score import is_mate, mate_plies
 
 MARKS_IN_ENGLISH = {"大悪手": "blunder", "悪手": "mistake", "疑問手": "doubtful", "緩手": "slack"}
 """The names of bad moves in the figures, by those in a KIF."""
+LOSS_DIGITS = 3
+"""Decimals of a loss: page, KIF and terminal show percentages with one."""
 Side = Literal["black", "white"]
 SIDES: tuple[Side, Side] = ("black", "white")
 Comparison = Literal["best", "lines", "next", "bound", "checked"]
@@ -73,7 +75,7 @@ class MoveFigures:
     win_rate: float | None = None
     """Black's win rate after the move, 0 to 1."""
     loss: float | None = None
-    """Win rate that the move gave away, for its own side, 0 to 1."""
+    """Win rate that the move gave away, for its own side, 0 to 1, rounded to 0.001."""
     mark: str | None = None
     """`blunder`, `mistake`, `doubtful` or `slack`; None for a move that gave away less than 0.05."""
     best: str | None = None
@@ -167,7 +169,7 @@ def figures(game: Game, judgements: Sequence[Judgement]) -> GameFigures:
                 score=found.score,
                 mate=found.mate,
                 win_rate=found.win_rate,
-                loss=round(loss, 4),
+                loss=loss,
                 mark=MARKS_IN_ENGLISH.get(mark_of(loss)),
                 best=best,
                 best_name=name,
@@ -193,12 +195,18 @@ def figures(game: Game, judgements: Sequence[Judgement]) -> GameFigures:
 
 
 def loss_of(before: Judgement, after: Judgement, move: str, sign: int) -> tuple[float, Comparison]:
-    """Return the win rate that a move gave away, and the source of that figure.
+    """Return the win rate that a move gave away, rounded to 0.001, and the source of that figure.
 
     before, after: the searches of the positions before and after the move. sign: 1 if black moves, -1 if white does.
     Scores of one search are compared wherever it has a line for the move: two searches of different positions disagree
-    even about the move that both prefer.
+    even about the move that both prefer. The loss is rounded here, so that each output gives it the same mark and its
+    percentage does not contradict the mark.
     """
+    loss, compared = _exact_loss(before, after, move, sign)
+    return round(loss, LOSS_DIGITS), compared
+
+
+def _exact_loss(before: Judgement, after: Judgement, move: str, sign: int) -> tuple[float, Comparison]:
     if after.checked_loss is not None:
         return after.checked_loss, "checked"
     if before.line[:1] == (move,):

@@ -24,7 +24,7 @@ from experiments.analyse.annotated_kif import (
     write_kif,
 )
 from experiments.analyse.as_text import as_text
-from experiments.analyse.figures import figures
+from experiments.analyse.figures import MARKS_IN_ENGLISH, figures
 from experiments.analyse.result import AnalysedGame, AnalysedGames
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
@@ -337,6 +337,23 @@ def test_a_move_among_the_lines_is_compared_within_its_search():
     row = figures(game, judgements).moves[1]
     assert (row.loss, row.compared) == (0.1, "bound")
     assert figures(game, [*judgements[:2], replace(shallow, depth=7)]).moves[1].compared == "next"
+
+
+@pytest.mark.parametrize(
+    ("loss", "percent", "mark"), [(0.04996, 5.0, "slack"), (0.0494, 4.9, None), (0.1996, 20.0, "mistake")]
+)
+def test_all_outputs_mark_a_move_by_the_loss_that_they_show(loss, percent, mark):
+    game = find_game(DATA / "games.usi", 1)
+    first = move_to_usi(int(game.moves[0]))
+    other = Judgement(0, 0.6 - loss, 8, 99, (first,))
+    judgements = [Judgement(20, 0.6, 8, 99, ("2g2f",), (other,)), Judgement(-60, 0.5, 8, 99, ())]
+    row = figures(game, judgements).moves[0]
+    assert row.loss is not None
+    assert (round(100 * row.loss, 4), row.mark) == (percent, mark)
+    every = [*judgements, *[None] * (len(game.moves) - 1)]
+    kif = write_kif(game, every, [move.loss for move in figures(game, judgements).moves])
+    marks = [line for line in kif.splitlines() if line.startswith("*【")]
+    assert [MARKS_IN_ENGLISH[line[2 : line.index("】")]] for line in marks] == ([mark] if mark else [])
 
 
 def test_games_without_a_network_are_analysed_by_the_default_network(tmp_path, monkeypatch):
