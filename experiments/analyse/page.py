@@ -139,7 +139,8 @@ def _html(title: str, about: str, steps: Sequence[GameStep], words: Words) -> st
         f'<button id="{name}">{escape(sign)}</button>'
         for name, sign in (("first", "|◀"), ("back", "◀"), ("forward", "▶"), ("last", "▶|"), ("turn", words.flip))
     )
-    body = f"""<header hidden><h1>{escape(title)}</h1><p>{about}</p></header>
+    body = f"""<noscript><p>{escape(words.needs_script)}</p></noscript>
+<header hidden><h1>{escape(title)}</h1><p>{about}</p></header>
 <main hidden>
 <div>
 <div class="table"><div id="top"></div><div id="board"></div><div id="bottom"></div></div>

@@ -32,6 +32,7 @@ ENGLISH = Words(
     mistakes="Bad moves",
     no_mistakes="No bad moves.",
     next_mistake="Next mistake",
+    needs_script="This page needs JavaScript: allow it for this file. The .kif beside it holds the analysis, too.",
     score="score",
     win_rate="win rate",
     move="move",

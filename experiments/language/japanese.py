@@ -32,6 +32,7 @@ JAPANESE = Words(
     mistakes="悪手一覧",
     no_mistakes="悪手はありません。",
     next_mistake="次の悪手",
+    needs_script="このページは JavaScript なしでは表示できません。同じフォルダの .kif にも解析結果があります。",
     score="評価値",
     win_rate="勝率",
     move="指し手",
@@ -56,7 +57,7 @@ JAPANESE = Words(
     stopped_writing="全{positions}局面のうち{done}局面で中断しました。解析済みの分を書き出します",
     no_font="日本語フォントがないため、図は英語になり、対局者名の代わりに Black と White を表示します。"
     "フォントを入れてください（Debian、Ubuntu: apt install fonts-noto-cjk）",
-    summary_header="        手数   最善手数   平均損失",
+    summary_header="         手数   最善手数   平均損失",
     worst_move="{ply}手目 {move} 勝率損失 {loss} %（{mark}）　最善手 {best}",
     done_already="解析済みのため{count}局を飛ばしました",
     refused="読めない棋譜: {reason}",

@@ -48,6 +48,8 @@ class Words:
     mistakes: str
     no_mistakes: str
     next_mistake: str
+    needs_script: str
+    """The page's only text in a browser without JavaScript."""
     score: str
     win_rate: str
     move: str

@@ -103,6 +103,16 @@ def test_the_page_needs_no_other_files(page: str) -> None:
     assert "<header hidden>" in own
 
 
+@pytest.mark.parametrize("words", [ENGLISH, JAPANESE], ids=["en", "ja"])
+def test_a_page_without_javascript_is_not_blank(game: Game, words: Words) -> None:
+    without = re.sub(
+        r"<(script|style)[^>]*>.*?</\1>|<(header|main) hidden>.*?</\2>", "", page_in(words, game), flags=re.DOTALL
+    )
+    (shown,) = re.findall(r"<noscript>(.*?)</noscript>", without.split("<body>")[1])
+    assert shown == f"<p>{words.needs_script}</p>"
+    assert "JavaScript" in shown
+
+
 def test_positions_are_those_of_the_game_and_its_lines(page: str, game: Game) -> None:
     steps, board = steps_of(page), cshogi.Board(game.start_sfen)
     assert steps[0]["sfen"] == board.sfen()
@@ -292,7 +302,7 @@ def test_a_browser_shows_comments_of_moves_of_variations(japanese_page: str, tmp
 
 def test_the_japanese_page_has_no_english_words(japanese_page: str, tmp_path: Path) -> None:
     shown = browse(japanese_page, tmp_path)
-    body = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", shown, flags=re.DOTALL)
+    body = re.sub(r"<(style|script|noscript)[^>]*>.*?</\1>", "", shown, flags=re.DOTALL)
     text = " ".join(re.findall(r">([^<]+)<", body.split("<body>")[1]))
     assert set(re.findall(r"[A-Za-z]{2,}", re.sub("LiteShogi, default|&lt;/script&gt;|&lt;b&gt;", "", text))) == set()
     for word in ("盤面反転", "開始局面", "候補1", "疑問手", "次の悪手"):
