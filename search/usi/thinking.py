@@ -47,6 +47,8 @@ class Thinking:
         self._searches: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._done = threading.Event()
         self._done.set()
+        self._answering = threading.Event()
+        """Set before the answer is written: a GUI that has read it may send its next commands before `_done` is set."""
         self._interrupt: Callable[[], None] = lambda: None
         self._release = threading.Event()
         self._books: list[Book] = []
@@ -61,7 +63,9 @@ class Thinking:
         self.punctuality = Punctuality()
 
     def running(self) -> bool:
-        """Whether a search is under way or holds its move."""
+        """Whether a search is under way or holds its move. If its answer is being written, wait until it has ended."""
+        if self._answering.is_set():
+            self._done.wait()
         return not self._done.is_set()
 
     def held(self) -> bool:
@@ -74,7 +78,7 @@ class Thinking:
 
     def end(self, seconds: float | None = None) -> None:
         """End the search, if any, and wait until it has written its move, at most so many seconds."""
-        if self.running():
+        if not self._done.is_set():
             self._interrupt()
             self._release.set()
             self._done.wait(seconds)
@@ -87,6 +91,7 @@ class Thinking:
             self._release.set()
             search()
             return
+        self._answering.clear()
         self._done.clear()
         self._searches.put(search)
 
@@ -156,6 +161,7 @@ class Thinking:
         answer = self._bestmove(best, engine)
         # Read the clock before writing the move: its reader may then use this thread's core.
         late = None if engine is None else engine.clock.overdue()
+        self._answering.set()
         self._write_lines(answer)
         if late is not None:
             self.punctuality.note(late)
@@ -304,6 +310,7 @@ class Thinking:
             self._write(f"info nodes {found.nodes} nps {rate} time {milliseconds}")
         except Exception as error:
             self._say(f"the mate search failed: {type(error).__name__}: {error}")
+        self._answering.set()
         self._write(f"checkmate {answer}")
 
 

@@ -14,7 +14,7 @@ from search.rules.movegen import is_legal
 from search.rules.sfen import move_from_usi, position_from_sfen
 from search.rules.shogi import START_SFEN
 from search.usi.alphabeta import AlphaBetaAdapter
-from tests.usi_session import InProcess
+from tests.usi_session import InProcess, Session
 
 REFUSED = (
     ("position startpos moves 7g7f 7g7f", "move 2, 7g7f, is not legal"),
@@ -131,3 +131,21 @@ def test_the_network_is_read_again_after_its_file_was_refused(session, tmp_path)
     path.write_bytes(content)
     assert error_prefix in "\n".join(session.send("isready").until("readyok"))
     assert error_prefix not in "\n".join(session.send("isready").until("readyok"))
+
+
+@pytest.mark.parametrize(("search", "answer"), [("go depth 1", "bestmove"), ("go mate 1000", "checkmate")])
+def test_an_option_set_as_soon_as_the_answer_is_read_is_applied(monkeypatch, search, answer):
+    """A GUI may read the answer before the thread that wrote it has ended its search."""
+
+    def receive(session, text):
+        Session.receive(session, text)
+        if text is not None and answer in text:
+            time.sleep(0.3)
+
+    monkeypatch.setattr(InProcess, "receive", receive)
+    session = InProcess()
+    session.send("usi", "isready").until("readyok")
+    session.send("position startpos", search).until(answer)
+    session.waiting()
+    assert "; keeping default" in session.send("setoption name EvalFile value missing.safetensors").words()
+    session.usi.close()
