@@ -31,10 +31,11 @@ KINDS = {
     **dict.fromkeys(NUMBERS, r" *-?[\d,]+"),
     **dict.fromkeys(("started", "updated"), r"\d{4}-\d\d-\d\d\S*"),
     **dict.fromkeys(("lower", "upper"), r"[+-]\d+|\?"),
+    **dict.fromkeys(("name_or_suffix", "other_name"), r"[.`-]\S+"),
     "server": r"\S+:\d+",
     "duration": r"[\d:]+",
 }
-"""Patterns of values that are not just any text: digits, times, ends of intervals, addresses."""
+"""Patterns of values that are not just any text: digits, times, ends of intervals, options and suffixes, addresses."""
 LABEL = "label"
 """Context of a page's labels."""
 _READERS: list[Words] = []

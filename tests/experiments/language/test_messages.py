@@ -169,6 +169,12 @@ def test_named_endings_errors_of_boards_and_compiled_parts_are_translated(text: 
             "`output` runs/m: 別の条件（`nodes` 100、今回は 200）の対局があります。"
             "同じ条件にするか、別のフォルダを指定してください",
         ),
+        (
+            "x.gif: the name must end in .svg or .png; name it x.svg",
+            "x.gif: 名前の末尾は .svg か .png にしてください（例: x.svg）",
+        ),
+        ("`a` 3: has no effect without `b` or `c`", "`a` 3: `b` か `c` がなければ意味がありません"),
+        ("black or white", "black or white"),
         ("a message of another program", "a message of another program"),
     ],
 )
