@@ -43,8 +43,8 @@ class Best:
 
     @property
     def by_d1(self) -> Row | None:
-        """The network of the lowest d1-RMSE; None if no network fits."""
-        return min(self.fitting, key=_d1, default=None)
+        """The network of the lowest d1-RMSE; None if no network that fits has one."""
+        return min((row for row in self.fitting if _has_d1(row)), key=_d1, default=None)
 
     @property
     def tied(self) -> tuple[Row, ...]:
@@ -56,8 +56,10 @@ class Best:
 def best_within(rows: Sequence[Row]) -> Iterator[Best]:
     """Yield the best for each budget that fits a network: of the plan's own networks that learnt from the most
     positions, and of those made elsewhere. Networks that fit no budget have the largest one. Nanoseconds of different
-    machines do not compare."""
+    machines do not compare. Without games at equal time and d1-RMSE nothing decides, so there is no best network."""
     timed = [row for row in rows if row.net.timed and row.net.size and row.net.size.features != PLANES]
+    if not any("time" in row.games or _has_d1(row) for row in timed):
+        return
     own = {net.key for net in of_most_positions([row.net for row in timed])}
     groups = (
         ("this plan", [row for row in timed if row.net.key in own]),
@@ -78,6 +80,10 @@ def budgets_as_markdown(rows: Sequence[Row]) -> str:
 
 def _cost(row: Row) -> float:
     return row.net.timed.evaluation_ns if row.net.timed else math.inf
+
+
+def _has_d1(row: Row) -> bool:
+    return row.net.tested.d1_rmse is not None
 
 
 def _d1(row: Row) -> float:
@@ -105,6 +111,12 @@ def _by_games(best: Best) -> str:
     return best.by_games.title if best.by_games else UNDECIDED
 
 
+def _nanoseconds(best: Best) -> str:
+    """Return the cost of the network of the lowest d1-RMSE, or, without d1-RMSE, of the best by Elo."""
+    row = best.by_d1 or best.by_games
+    return nanoseconds(row) if row else ""
+
+
 def _tied(best: Best) -> str:
     if best.by_d1 is None:
         return ""
@@ -119,6 +131,6 @@ COLUMNS = [
     ("lowest d1-RMSE", lambda best: best.by_d1.title if best.by_d1 else ""),
     ("d1-RMSE", lambda best: D1[1](best.by_d1) if best.by_d1 else ""),
     ("tied with", _tied),
-    ("ns", lambda best: nanoseconds(best.by_d1) if best.by_d1 else ""),
+    ("ns", _nanoseconds),
     ("machine", lambda best: best.machine),
 ]

@@ -129,6 +129,21 @@ def test_networks_that_lost_all_games_leave_the_best_undecided(plan: Plan) -> No
     assert (cells["lowest d1-RMSE"], cells["d1-RMSE"]) == ("dense width 96", "0.0104 +- 0.0010")
 
 
+def test_no_network_is_best_without_games_and_yardstick(plan: Plan) -> None:
+    results = Results()
+    for width in (32, 64):
+        net = net_of(plan.made({"width": width}))
+        results.add(replace(net, tested=replace(net.tested, d1_rmse=None, d1_rmse_error=None)))
+    assert "Best network per evaluation time" not in summary(plan, results)
+    results.add(games_of(net, "time", 20.0, 60.0, 100.0))
+    cells = best(plan, results)["this plan", "100"]
+    assert cells["best by Elo at equal time"] == "undecided"
+    assert "lowest d1-RMSE" not in cells
+    results.add(games_of(net_of(plan.made({"width": 32})), "time", -90.0, -40.0, 5.0))
+    cells = best(plan, results)["this plan", "100"]
+    assert (cells["best by Elo at equal time"], cells["ns"]) == ("dense width 64", "64")
+
+
 def test_one_option_at_a_time_is_compared_with_its_default(plan: Plan) -> None:
     def net(loss: float, cost: float, **options: Any) -> NetResult:
         return net_of(plan.made(options), cost, loss)
