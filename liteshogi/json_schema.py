@@ -50,6 +50,7 @@ _D1 = {
     "result_log_loss": "Log loss of the win rate after one ply and quiescence against results (with a yardstick).",
     "result_log_loss_error": "Standard error of result_log_loss.",
     "result_accuracy": "Share of winners that the win rate after one ply and quiescence predicts, without draws.",
+    "result_accuracy_error": "Standard error of result_accuracy.",
     "result_scale": "Centipawns per logit that suit the network best for predicting results.",
     "result_positions": "Number of positions of the yardstick with results.",
     "result_refused": "Number of refused records by reason of a yardstick with results.",

@@ -112,6 +112,8 @@ class ResultPrediction:
     """Standard error of `result_log_loss`, with every position as one observation."""
     result_accuracy: float | None
     """Share of winners that this win rate predicts, without draws; None if every game was drawn."""
+    result_accuracy_error: float | None
+    """Standard error of `result_accuracy`, with every position as one observation."""
     result_scale: int
     """Centipawns per logit that suit the network best for predicting results."""
     result_positions: int
@@ -213,6 +215,7 @@ def _against_results(found: np.ndarray, results: np.ndarray, refusals: Refusals)
         result_log_loss=float(losses[best].mean()),
         result_log_loss_error=float(losses[best].std() / np.sqrt(len(scores))),
         result_accuracy=float(hits.mean()) if len(hits) else None,
+        result_accuracy_error=float(hits.std() / np.sqrt(len(hits))) if len(hits) else None,
         result_scale=int(SCALES[best]),
         result_positions=len(scores),
         result_refused=refusals.figures().refused,

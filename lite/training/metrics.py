@@ -7,7 +7,7 @@ out; `accuracy_draw_as_win` counts a draw as a win for the mover, as dlshogi doe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
@@ -39,6 +39,15 @@ class Summary:
     """Mean binary cross-entropy against the result, in nats."""
     brier: float | None
     """Mean squared error of the win rate."""
+    accuracy_error: float | None = field(default=None, kw_only=True)
+    """Standard error of `accuracy`. The positions of a game are one observation, for this and the other errors; they
+    are None where the records do not separate games."""
+    accuracy_draw_as_win_error: float | None = field(default=None, kw_only=True)
+    """Standard error of `accuracy_draw_as_win`."""
+    log_loss_error: float | None = field(default=None, kw_only=True)
+    """Standard error of `log_loss`."""
+    brier_error: float | None = field(default=None, kw_only=True)
+    """Standard error of `brier`."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +74,6 @@ class Report(Summary):
 
     games: int | None
     """Number of games that the positions come from; None where the records do not separate games."""
-    accuracy_error: float | None
-    """Standard error of `accuracy`, with the positions of a game taken as one observation; None without games."""
     draws: int
     """Positions of drawn games."""
     material_accuracy: float | None
@@ -76,6 +83,8 @@ class Report(Summary):
     calibration: tuple[CalibrationBin, ...]
     by_ply: tuple[Band, ...]
     by_score: tuple[Band, ...]
+    material_accuracy_error: float | None = field(default=None, kw_only=True)
+    """Standard error of `material_accuracy`."""
 
     def accuracy_text(self) -> str:
         """Return `accuracy` with its standard error in per cent, `65.16 +- 1.33 %`; empty without an accuracy."""
@@ -122,18 +131,27 @@ def no_games(data: Sequence[Path]) -> ValueError:
     return ValueError(f"{names}: no position comes from a game, so there is no result to predict; test on games")
 
 
-def summarise(logits: np.ndarray, result: np.ndarray) -> Summary:
-    """Return the figures of positions: logits f (B,); result 1 win, 0.5 draw, 0 loss, both of the mover."""
+def summarise(logits: np.ndarray, result: np.ndarray, games: np.ndarray | None = None) -> Summary:
+    """Return the figures of positions: logits f (B,); result 1 win, 0.5 draw, 0 loss, both of the mover.
+
+    games: number of each position's game (B,), see `games_of`; None means unknown, which leaves the errors None.
+    """
     if not len(logits):
         return Summary(0, None, None, None, None)
     decided = result != 0.5
-    rate = sigmoid(logits)
+    hits = (logits[decided] >= 0) == (result[decided] > 0.5)
+    hits_draw_as_win = (logits >= 0) == (result >= 0.5)
+    losses, squares = log_losses(logits, result), (sigmoid(logits) - result) ** 2
     return Summary(
         positions=len(logits),
-        accuracy=_mean((logits[decided] >= 0) == (result[decided] > 0.5)),
-        accuracy_draw_as_win=_mean((logits >= 0) == (result >= 0.5)),
-        log_loss=_mean(log_losses(logits, result)),
-        brier=_mean((rate - result) ** 2),
+        accuracy=_mean(hits),
+        accuracy_draw_as_win=_mean(hits_draw_as_win),
+        log_loss=_mean(losses),
+        brier=_mean(squares),
+        accuracy_error=_error(hits, games, decided),
+        accuracy_draw_as_win_error=_error(hits_draw_as_win, games),
+        log_loss_error=_error(losses, games),
+        brier_error=_error(squares, games),
     )
 
 
@@ -160,8 +178,8 @@ def games_of(ply: np.ndarray, black_result: np.ndarray) -> np.ndarray | None:
     return np.concatenate(([0], np.cumsum(begins)))
 
 
-def clustered_error(hits: np.ndarray, games: np.ndarray) -> float | None:
-    """Return the standard error of the mean of `hits` (B,), where the positions of a game are one observation.
+def clustered_error(values: np.ndarray, games: np.ndarray) -> float | None:
+    """Return the standard error of the mean of `values` (B,), where the positions of a game are one observation.
 
     The linearised variance of a ratio (Cochran, Sampling Techniques, 1977, section 2.11). None for fewer than 2 games.
     """
@@ -169,8 +187,8 @@ def clustered_error(hits: np.ndarray, games: np.ndarray) -> float | None:
     count = int(number.max()) + 1 if len(number) else 0
     if count < 2:
         return None
-    residual = np.bincount(number, hits - hits.mean(), count)
-    return float(np.sqrt(count / (count - 1) * (residual**2).sum()) / len(hits))
+    residual = np.bincount(number, values - values.mean(), count)
+    return float(np.sqrt(count / (count - 1) * (residual**2).sum()) / len(values))
 
 
 class Metrics:
@@ -210,27 +228,32 @@ class Metrics:
         by_score = [*_bands(size_of_score, SCORE_BANDS, "|score|"), ("no score", ~scored)]
         decided = result != 0.5
         lead = np.sign(all_of["material"][decided])
+        right = (1 + lead * np.sign(result[decided] - 0.5)) / 2  # even material guesses: half right
         games = games_of(ply, all_of["black_result"])
-        hits = (logits[decided] >= 0) == (result[decided] > 0.5)
         return Report(
-            **asdict(summarise(logits, result)),
+            **asdict(summarise(logits, result, games)),
             games=None if games is None else int(games[-1]) + 1,
-            accuracy_error=None if games is None else clustered_error(hits, games[decided]),
             draws=int((~decided).sum()),
-            # Even material guesses: half right.
-            material_accuracy=_mean((1 + lead * np.sign(result[decided] - 0.5)) / 2),
+            material_accuracy=_mean(right),
+            material_accuracy_error=_error(right, games, decided),
             calibration_error=sum(one.positions * abs(one.predicted - one.actual) for one in bins) / len(logits)
             if bins
             else None,
             calibration=bins,
-            by_ply=_summarised(by_ply, logits, result),
-            by_score=_summarised(by_score, logits, result),
+            by_ply=_summarised(by_ply, logits, result, games),
+            by_score=_summarised(by_score, logits, result, games),
         )
 
 
-def _summarised(bands: Sequence[tuple[str, np.ndarray]], logits: np.ndarray, result: np.ndarray) -> tuple[Band, ...]:
+def _summarised(
+    bands: Sequence[tuple[str, np.ndarray]], logits: np.ndarray, result: np.ndarray, games: np.ndarray | None
+) -> tuple[Band, ...]:
     """Return the figures of each band that has positions; a band is its name and bool (B,)."""
-    return tuple(Band(**asdict(summarise(logits[at], result[at])), band=name) for name, at in bands if at.any())
+    return tuple(
+        Band(**asdict(summarise(logits[at], result[at], None if games is None else games[at])), band=name)
+        for name, at in bands
+        if at.any()
+    )
 
 
 def _bands(values: np.ndarray, edges: tuple[int, ...], unit: str) -> list[tuple[str, np.ndarray]]:
@@ -242,3 +265,8 @@ def _bands(values: np.ndarray, edges: tuple[int, ...], unit: str) -> list[tuple[
 
 def _mean(values: np.ndarray) -> float | None:
     return float(values.mean()) if len(values) else None
+
+
+def _error(values: np.ndarray, games: np.ndarray | None, among: np.ndarray | None = None) -> float | None:
+    """Return `clustered_error` of the values of positions; `games` are of all positions, `among` bool marks theirs."""
+    return None if games is None else clustered_error(values, games if among is None else games[among])

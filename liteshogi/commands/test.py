@@ -17,7 +17,7 @@ from experiments.network_kinds.kind import Kind, UnplayableNetwork, kind_of
 from experiments.resnet.heads import RARE_HEADS, RareHead
 from lite.amounts import amount
 from lite.records.file import Refusals
-from lite.training.metrics import Report
+from lite.training.metrics import Report, percent
 from lite.training.testing import leakage_warning
 from liteshogi.commands.arguments import Json, Net
 from liteshogi.json_output import json_text
@@ -101,23 +101,26 @@ def as_text(report: Report, measured: YardstickFigures | None = None) -> str:
             f"results after 1 ply   log loss {results.result_log_loss:.4f} +- {results.result_log_loss_error:.4f} "
             f"(standard error; at {results.result_scale} cp per logit, {results.result_positions:,} positions)"
         )
-        lines.append(f"                      accuracy {_share(results.result_accuracy)} (without draws)")
+        accuracy = _share(results.result_accuracy, results.result_accuracy_error)
+        lines.append(f"                      accuracy {accuracy} (without draws)")
     heads = {name: getattr(report, name, None) for name in RARE_HEADS}
     lines += [rare_as_text(name, head) for name, head in heads.items() if head is not None]
     lines += [
-        f"positions             {report.positions:,} ({report.draws:,} drawn)",
-        f"log loss              {report.log_loss:.4f}",
-        f"accuracy              {_share(report.accuracy)} (without draws{_error(report)})",
-        f"accuracy              {_share(report.accuracy_draw_as_win)} (a draw counts as a win)",
-        f"accuracy of material  {_share(report.material_accuracy)}",
-        f"Brier score           {report.brier:.4f}",
+        f"positions             {report.positions:,} ({report.draws:,} drawn{_errors(report)})",
+        f"log loss              {_figure(report.log_loss, report.log_loss_error)}",
+        f"accuracy              {_share(report.accuracy, report.accuracy_error)} (without draws)",
+        f"accuracy              {_share(report.accuracy_draw_as_win, report.accuracy_draw_as_win_error)} "
+        "(a draw counts as a win)",
+        f"accuracy of material  {_share(report.material_accuracy, report.material_accuracy_error)}",
+        f"Brier score           {_figure(report.brier, report.brier_error)}",
         f"calibration error     {report.calibration_error:.4f}",
         "predicted  actual  positions",
     ]
     lines += [f"  {one.predicted:7.3f} {one.actual:7.3f} {one.positions:10,}" for one in report.calibration]
-    lines += ["band                     positions  log loss  accuracy"]
+    lines += [f"band                     positions  {'log loss':16}  accuracy"]
     lines += [
-        f"  {band.band:22} {band.positions:9,}  {band.log_loss:8.4f}  {_share(band.accuracy):>8}"
+        f"  {band.band:22} {band.positions:9,}  {_figure(band.log_loss, band.log_loss_error):16}  "
+        f"{_share(band.accuracy, band.accuracy_error)}"
         for band in report.by_ply + report.by_score
     ]
     return "\n".join(lines)
@@ -141,11 +144,14 @@ def rare_as_text(name: str, head: RareHead) -> str:
     )
 
 
-def _error(report: Report) -> str:
-    if report.accuracy_error is None or report.games is None:
-        return ""
-    return f"; standard error {100 * report.accuracy_error:.2f} %, {amount(report.games, 'game')}"
+def _errors(report: Report) -> str:
+    """Return the number of games, and what the errors beside the figures are; empty where there are none."""
+    return "" if report.games is None else f", of {amount(report.games, 'game')}; +- is a standard error over the games"
 
 
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.2f} %"
+def _share(value: float | None, error: float | None = None) -> str:
+    return "-" if value is None else percent(value, error)
+
+
+def _figure(value: float | None, error: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}" + ("" if error is None else f" +- {error:.4f}")

@@ -81,6 +81,8 @@ def test_results_are_predicted_for_records_with_results(tmp_path):
     assert found.results.result_log_loss < 0.65  # 0.693 for a network that always predicts 0.5
     assert found.results.result_accuracy is not None
     assert found.results.result_accuracy > 0.55
+    assert found.results.result_accuracy_error is not None
+    assert 0 < found.results.result_accuracy_error < 0.5 / 10
     assert found.figures() == [found.results]
     with pytest.raises(ValueError, match="no position has a score"):
         measure_d1("default", [tmp_path / "yard"])

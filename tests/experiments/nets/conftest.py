@@ -36,7 +36,7 @@ def plan_with(folder: Path, text: str) -> Plan:
 def net_of(point: Point, cost: float | None = None, d1: float | None = None, **changes: Any) -> NetResult:
     """Return an invented result: the wider, the better and the more expensive."""
     width = point.options.get("width") or 10 * point.options.get("dims", [8])[0]
-    report = Report(1000, 0.6, 0.6, 0.6, 0.2, 20, 0.015, 0, 0.55, 0.01, (), (), ())
+    report = Report(1000, 0.6, 0.6, 0.6, 0.2, 20, 0, 0.55, 0.01, (), (), (), accuracy_error=0.015)
     tested = Tested(report, d1_rmse=1 / width if d1 is None else d1, d1_rmse_error=0.001)
     timed = Timed(float(width) if cost is None else cost, 0.01, 1000, 0.01, True, 6)
     return NetResult(

@@ -17,7 +17,7 @@ from lite.training.run_plan import plan_training
 from tests.experiments.report.conftest import made, run_of
 
 BINS = (CalibrationBin(10, 0.4, 0.5),)
-REPORT = Report(1000, 0.6, 0.6, 0.6, 0.2, 20, 0.015, 0, 0.55, 0.01, BINS, (), ())
+REPORT = Report(1000, 0.6, 0.6, 0.6, 0.2, 20, 0, 0.55, 0.01, BINS, (), (), accuracy_error=0.015)
 
 
 def trained(folder: Path, *held_out: tuple[str, str]) -> Run:

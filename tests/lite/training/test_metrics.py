@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from lite.records.formats import NO_GAME
 from lite.training.metrics import (
     Metrics,
+    Summary,
     calibrate,
     clustered_error,
     games_of,
@@ -96,6 +98,12 @@ def test_figures_by_hand():
     assert figures.log_loss == pytest.approx(sum(losses) / 5)
     rates = [1 / (1 + math.exp(-x)) for x in logits.tolist()]
     assert figures.brier == pytest.approx(((rates[0] - 1) ** 2 + (rates[1] - 1) ** 2 + 0 + rates[3] ** 2 + 0.25) / 5)
+    assert figures.accuracy_error is figures.log_loss_error is figures.brier_error is None
+    alone = summarise(logits, result, np.arange(5))
+    assert alone.accuracy_error == pytest.approx(np.std([1, 0, 1, 1], ddof=1) / 2)  # without the draw
+    assert alone.accuracy_draw_as_win_error == pytest.approx(np.std([1, 0, 1, 1, 1], ddof=1) / 5**0.5)
+    assert alone.log_loss_error == pytest.approx(np.std(losses, ddof=1) / 5**0.5)
+    assert replace(alone, **dict.fromkeys(one.name for one in fields(Summary) if one.kw_only)) == figures
 
 
 def test_no_positions_have_no_figures():
@@ -216,7 +224,7 @@ def test_positions_without_a_game_are_ignored():
     report = metrics.report()
     assert report.positions == 0
     assert report.accuracy is report.log_loss is report.calibration_error is None
-    assert report.games is report.accuracy_error is None
+    assert report.games is report.accuracy_error is report.log_loss_error is report.material_accuracy_error is None
 
 
 def test_without_a_game_the_target_is_the_score():

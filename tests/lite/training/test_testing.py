@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 
 import numpy as np
@@ -88,6 +89,15 @@ def test_held_out_games_give_the_error_of_the_accuracy(sample_games, capsys):
     assert figures["games"] == 300
     as_if_independent = (figures["accuracy"] * (1 - figures["accuracy"]) / figures["positions"]) ** 0.5
     assert 2 * as_if_independent < figures["accuracy_error"] < 0.05
+    errors = ("accuracy_draw_as_win_error", "material_accuracy_error", "log_loss_error", "brier_error")
+    assert all(0 < figures[name] < 0.05 for name in errors)
+    opening = figures["by_ply"][0]
+    assert opening["accuracy_error"] > (opening["accuracy"] * (1 - opening["accuracy"]) / opening["positions"]) ** 0.5
+    JudgeNet("lite-16-4-32", (sample_games,)).run()
+    text = capsys.readouterr().out
+    assert "of 300 games; +- is a standard error over the games" in text
+    for name in ("log loss", "accuracy", "accuracy of material", "Brier score", "  ply 0-19"):
+        assert re.search(rf"^{name} .* \+- \d", text, re.MULTILINE), name
 
 
 def test_an_onnx_file_is_tested_like_its_module(tmp_path):
