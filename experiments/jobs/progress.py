@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
 
 from experiments.language.catalogue import shown
-from lite.training.progress import clock
-
-TERMINAL_SECONDS = 1.0
-PLAIN_SECONDS = 30.0
+from lite.progress_line import PLAIN_SECONDS, TERMINAL_SECONDS, clock, draw, erase, is_redrawn, say
 
 
 class Progress:
@@ -25,7 +20,7 @@ class Progress:
         self._before, self._line = measure()[0], ""
         self._reached = (self._before, self._begun)
         """Amount done, and when it was first seen."""
-        self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._terminal = is_redrawn()
 
     def __enter__(self) -> Progress:
         return self
@@ -41,12 +36,18 @@ class Progress:
             self._reached = (done, now)
         if line == self._line and not self._terminal:
             return  # nothing has happened since the last line
-        self._line = line
+        self._line, left = line, ""
         if self._total is not None and done > self._before:
-            line += f", {clock(self._left(self._total - done, now))} left"
-        line = shown(line)
-        print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n", file=sys.stderr)
-        sys.stderr.flush()
+            left = f", {clock(self._left(self._total - done, now))} left"
+        whole, start = shown(line + left), shown(line)
+        if whole.startswith(start):
+            draw(start, whole.removeprefix(start))
+        else:  # another language has another order
+            draw(whole)
+
+    def say(self, line: str) -> None:
+        """Print a line that stays."""
+        say(line)
 
     def _left(self, amount: int, now: float) -> float:
         """Return the seconds that an amount will take, at the mean speed of what is done.
@@ -64,5 +65,4 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._terminal:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        erase()

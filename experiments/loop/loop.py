@@ -15,9 +15,9 @@ from experiments.loop.generation_table import GenerationRow, describe_generation
 from experiments.loop.options import MATERIAL, Loop
 from experiments.loop.stages import Stages
 from lite.datasets.plan import plan_run
+from lite.progress_line import clock
 from lite.run_folder import RunWriter
 from lite.training.options import ValueTraining
-from lite.training.progress import clock
 from search.evaluation.material import material_network
 from search.evaluation.network_file import save_network
 from search.system.options import OptionError

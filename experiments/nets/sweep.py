@@ -33,8 +33,8 @@ from experiments.nets.work import POINTS, PROGRESS, STAGE, Place, PointTask, pla
 from lite.amounts import amount
 from lite.datasets.description import describe_data
 from lite.datasets.provenance import digest_of, sha256_of
+from lite.progress_line import clock
 from lite.run_folder import RunPlan, RunWriter, find_run, read_lines
-from lite.training.progress import clock
 from lite.training.testing import check_games
 from search.evaluation.shipped import network_file
 from search.system.bounds import MOST_AT_ONCE, check_numbers
@@ -273,10 +273,10 @@ class _Run:
                 self.writer.add_product(Path(found.net))
             self._keep_tables()
             source.see(point, found if isinstance(found, NetResult) else None)
-            print(f"{point.label}, seed {point.seed}: {_in_brief(found)}", file=sys.stderr, flush=True)
+            progress.say(f"{point.label}, seed {point.seed}: {_in_brief(found)}")
             if isinstance(found, NetResult) and found.trained:
                 for warning in found.trained.warnings:
-                    print(f"warning: {point.label}, seed {point.seed}: {warning}", file=sys.stderr, flush=True)
+                    progress.say(f"warning: {point.label}, seed {point.seed}: {warning}")
 
         def jobs(points: Iterable[Point]) -> Iterator[tuple[int, Point]]:
             for point in points:
@@ -298,7 +298,7 @@ class _Run:
                         keep(under_way.pop(number), result_of(product))
                         progress.show()
                 if interrupted():
-                    print(f"{self.folder}: results are kept; the same command resumes", file=sys.stderr)
+                    progress.say(f"{self.folder}: results are kept; the same command resumes")
                     raise KeyboardInterrupt
 
     def _prepare(self, point: Point) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 from lite.amounts import amount
 from lite.notation.game import Game
 from lite.notation.games import GameError, game_format, is_game_name, read_games
+from lite.progress_line import PLAIN_SECONDS, TERMINAL_SECONDS, clock, draw, erase, is_redrawn
 from lite.records.batch import labelled_dtype
 from lite.records.file import DecodedGames, RecordFile, Refusals, decode_games
 from lite.records.formats import (
@@ -109,16 +109,18 @@ class ChunkReader:
         self.check_moves = check_moves
         self.refusals = Refusals()
         self._notations = Refusals()
-        self._progress = _Progress(len(files))
+        self._share = 0.0
+        """Share of the current file that is read, as far as it is known."""
 
     def __iter__(self) -> Iterator[Chunk]:
-        positions = 0
-        for number, path in enumerate(self.files, 1):
+        positions, progress = 0, _Progress(self.files)
+        for number, path in enumerate(self.files):
+            self._share = 0.0
             for chunk in self._record_chunks(path) if game_format(path) is None else self._notation_chunks(path):
                 positions += len(chunk.positions)
-                self._progress.show(number, path, positions)
+                progress.show(number, self._share, positions)
                 yield chunk
-        self._progress.close()
+        erase()
         if self._notations.refused * 2 > self._notations.read:
             raise RecordError(
                 f"{self._notations.refused:,} of {amount(self._notations.read, 'game')} cannot be used, the first: "
@@ -140,6 +142,7 @@ class ChunkReader:
             self.refusals.add(refused)
             found.add(refused)
             file.judge(found)
+            self._share += block.records / file.records
             yield chunk
         self.refusals.add(file.lost)
 
@@ -198,25 +201,19 @@ def _games(raw: np.ndarray, decoded: DecodedGames, ratings: np.ndarray) -> Games
 
 
 class _Progress:
-    """Progress line on standard error: rewritten on a terminal, printed every half minute elsewhere."""
+    """Progress line of the reading of files: rewritten on a terminal, printed every half minute elsewhere."""
 
-    def __init__(self, files: int) -> None:
+    def __init__(self, files: list[Path]) -> None:
         self._files = files
-        self._terminal = sys.stderr.isatty()
-        self._last = time.monotonic()
-        self._shown = False
+        self._sizes = [path.stat().st_size for path in files]
+        self._begun = self._last = time.monotonic()
 
-    def show(self, number: int, path: Path, positions: int) -> None:
-        """Show the line if enough time has passed since the last one."""
-        if time.monotonic() - self._last < (0.5 if self._terminal else 30.0):
+    def show(self, number: int, share: float, positions: int) -> None:
+        """Show the line if enough time has passed since the last one. share: of file `number`, from 0, that is read."""
+        now = time.monotonic()
+        if now - self._last < (TERMINAL_SECONDS if is_redrawn() else PLAIN_SECONDS):
             return
-        self._last = time.monotonic()
-        self._shown = True
-        line = f"file {number}/{self._files} {path.name}: {positions:,} positions"
-        print(f"\r{line[:100]:<100}" if self._terminal else line, end="" if self._terminal else "\n", file=sys.stderr)
-        sys.stderr.flush()
-
-    def close(self) -> None:
-        """End the line on a terminal."""
-        if self._terminal and self._shown:
-            print(file=sys.stderr)
+        self._last = now
+        done, total = sum(self._sizes[:number]) + share * self._sizes[number], sum(self._sizes)
+        left = f", {clock((now - self._begun) / done * (total - done))} left" if done else ""
+        draw(f"file {number + 1}/{len(self._files)} {self._files[number].name}: {positions:,} positions", left)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable
 
-TERMINAL_SECONDS = 0.5
-PLAIN_SECONDS = 30.0
+from lite.progress_line import PLAIN_SECONDS, TERMINAL_SECONDS, clock, draw, is_redrawn, say
+
 WATCH_SECONDS = 1.0
 """Least time between two reports to another process."""
 
@@ -23,7 +21,7 @@ class Progress:
         self._first: tuple[float, int] | None = None
         """Seconds and number of the first step of this call. It also compiles, so its time says nothing of others."""
         self._begun = self._shown = self._watched = time.monotonic()
-        self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._terminal = is_redrawn()
 
     def positions_per_second(self, trained: int) -> float:
         """Return the mean speed, given the number of positions `trained` on since this call of the run began."""
@@ -47,19 +45,10 @@ class Progress:
         if now - self._shown < (TERMINAL_SECONDS if self._terminal else PLAIN_SECONDS):
             return
         self._shown = now
-        line = "  ".join(filter(None, (text, f"{self.positions_per_second(trained):,.0f} positions/s", left)))
-        self._print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n")
+        if not self._silent:
+            draw(f"{text}  {self.positions_per_second(trained):,.0f} positions/s", f"  {left}" if left else "")
 
     def say(self, line: str) -> None:
         """Print a line that stays."""
-        self._print(f"\r\x1b[K{line}" if self._terminal else line)
-
-    def _print(self, line: str, end: str = "\n") -> None:
         if not self._silent:
-            print(line, end=end, file=sys.stderr, flush=True)
-
-
-def clock(seconds: float) -> str:
-    """Return a duration as 12:34 or 1:23:45."""
-    hours, rest = divmod(round(seconds), 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+            say(line)

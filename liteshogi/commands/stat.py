@@ -11,8 +11,8 @@ import tyro
 
 from lite.amounts import amount
 from lite.datasets.stat import SCORE_BOUNDS, DataSummary, describe
+from lite.progress_line import clock
 from lite.run_folder import Provenance
-from lite.training.progress import clock
 from liteshogi.commands.arguments import Json
 from liteshogi.json_output import json_text
 

@@ -6,6 +6,7 @@ import pytest
 
 from experiments.jobs import progress
 from experiments.jobs.progress import Progress
+from lite.progress_line import fitted
 
 
 @pytest.fixture
@@ -65,3 +66,37 @@ def test_beyond_the_total_no_remaining_time_is_shown(clock, monkeypatch, capsys)
     monkeypatch.setattr("sys.stderr.isatty", lambda: False)
     show(clock, [(40, 13)])
     assert capsys.readouterr().err == "13 of 10 games, 0:00 left\n"
+
+
+def test_a_line_that_stays_replaces_the_drawn_one(clock, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with Progress(10, lambda: (2, "2 of 10 games")) as line:
+        clock[0] = 2
+        line.show()
+        line.say("a result")
+    assert capsys.readouterr().err == "\r\x1b[K2 of 10 games\r\x1b[Ka result\n\r\x1b[K"
+
+
+def test_a_narrow_terminal_keeps_the_time_left(clock, monkeypatch, capsys):
+    """The terminal would break a longer line, and only its last row could be redrawn."""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("lite.progress_line._columns", lambda: 24)
+    show(clock, [(20, 4)])
+    assert capsys.readouterr().err.split("\r\x1b[K")[1] == "4 of 10 g..., 1:00 left"
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "expected"),
+    [
+        ("12 games", None, "12 games, left"),
+        ("12 games", 15, "12 games, left"),
+        ("12 games", 14, "12 g..., left"),
+        ("対局 12局", 16, "対局 12局, left"),
+        ("対局 12局", 15, "対局 ..., left"),
+        ("12 games", 3, "..., left"),
+    ],
+)
+def test_a_line_fits_into_its_columns(text, columns, expected):
+    assert fitted(text, ", left", columns) == expected

@@ -483,3 +483,19 @@ def test_existing_files_are_not_overwritten_by_default(games: Path, tmp_path: Pa
     assert (tmp_path / "a.test.hcpe3").read_bytes() == b"mine"
     run(tmp_path / "a.hcpe3", games, test_share=0.5)
     assert len(read_all([tmp_path / "a.test.hcpe3"]))
+
+
+def test_the_progress_of_reading_has_the_time_left(tmp_path, sample_games, monkeypatch, capsys):
+    """Files are weighed by their bytes, and record files are known in parts."""
+    files = [tmp_path / name for name in ("a.hcpe3", "b.hcpe3")]
+    for path in files:
+        path.write_bytes(sample_games.read_bytes())
+    monkeypatch.setattr("lite.datasets.chunks.PLAIN_SECONDS", 0.0)
+    seconds = iter(range(100))
+    monkeypatch.setattr("lite.datasets.chunks.time.monotonic", lambda: 60 * next(seconds))
+    positions = sum(len(chunk.positions) for chunk in ChunkReader(files))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[1::2] == [  # of two blocks each
+        f"file 1/2 a.hcpe3: {positions // 2:,} positions, 2:00 left",
+        f"file 2/2 b.hcpe3: {positions:,} positions, 0:00 left",
+    ]

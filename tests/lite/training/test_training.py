@@ -18,6 +18,7 @@ import torch
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import KpConfig
+from lite.progress_line import clock
 from lite.records.batch import BATCH_FIELDS, Batch
 from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
 from lite.records.reader import read_all
@@ -27,7 +28,7 @@ from lite.training.bench import bench_training, synthetic_batch
 from lite.training.checkpoint import load_model, load_state
 from lite.training.log import EpochTest, Steps, lines_of, positions_learnt, read_log
 from lite.training.optimiser import OptimiserConfig
-from lite.training.progress import Progress, clock
+from lite.training.progress import Progress
 from lite.training.run import Outcome, Run
 from lite.training.testing import judge_net
 from lite.training.train import ValueTask, train_value
