@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -14,6 +15,7 @@ from experiments.language.english import ENGLISH
 from experiments.language.words import Words
 from lite.notation.columns import in_columns
 from lite.notation.game import Game
+from lite.progress_line import clock, draw, is_redrawn
 from search.engine import DECLARE, Analysis, Engine
 from search.mate.counted import counted_plies
 from search.mate.solver import MateSolver
@@ -65,6 +67,7 @@ def judge(
             return [repeated]
         return engine.analyse(game.start_sfen, played, nodes=limit, time_ms=milliseconds, multipv=1, analysis=True)
 
+    begun = time.monotonic()
     # Compiled code receives no signal: it runs in a thread of its own while this one checks for an interrupt.
     with ThreadPoolExecutor(1) as worker:
 
@@ -93,8 +96,9 @@ def judge(
                     rates.append(1 - lines[0].win_rate)  # of the side that moved
                 made = replace(made, checked_loss=max(0.0, rates[0] - rates[1]))
             done.append(made)
-            _show_progress(ply, len(moves), names[ply - 1] if ply else "", done[-1], words)
-    if sys.stderr.isatty():
+            left = (time.monotonic() - begun) / len(done) * (len(moves) + 1 - len(done))
+            _show_progress(ply, len(moves), names[ply - 1] if ply else "", done[-1], left, words)
+    if is_redrawn():
         print(file=sys.stderr)
     return done
 
@@ -133,9 +137,9 @@ def _judgement(found: Analysis, black: bool) -> Judgement:
     )
 
 
-def _show_progress(ply: int, plies: int, move: str, found: Judgement, words: Words) -> None:
-    """Report a searched position on standard error; a terminal shows only the latest."""
-    terminal = sys.stderr.isatty()
+def _show_progress(ply: int, plies: int, move: str, found: Judgement, left: float, words: Words) -> None:
+    """Report a searched position on standard error, with the seconds left for the game; a terminal shows only the
+    latest."""
     declared = found.line[:1] == (DECLARE,)
     score = words.declaration if declared else score_text(found.score, words, words.sides)
     padding = in_columns(score, _SCORE_COLUMNS)[len(score) :]
@@ -143,4 +147,4 @@ def _show_progress(ply: int, plies: int, move: str, found: Judgement, words: Wor
         score=f"{padding}{score}", rate=f"{100 * found.win_rate:5.1f}", depth=found.depth
     )
     text = f"{ply:3d}/{plies} {in_columns(move, MOVE_COLUMNS)} {found_text}"
-    print(f"\r{text}\x1b[K" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
+    draw(text, "  " + words.time_left.format(clock=clock(left)) if ply < plies else "")

@@ -15,7 +15,7 @@ class Progress:
 
     def __init__(self, total: int | None, measure: Callable[[], tuple[int, str]]) -> None:
         """`total`: amount of all work; None: the remaining time is not shown."""
-        self._total, self._measure = total, measure
+        self.total, self._measure = total, measure
         self._begun = self._shown = time.monotonic()
         self._before, self._line = measure()[0], ""
         self._reached = (self._before, self._begun)
@@ -37,8 +37,8 @@ class Progress:
         if line == self._line and not self._terminal:
             return  # nothing has happened since the last line
         self._line, left = line, ""
-        if self._total is not None and done > self._before:
-            left = f", {clock(self._left(self._total - done, now))} left"
+        if self.total is not None and done > self._before:
+            left = f", {clock(self._left(self.total - done, now))} left"
         whole, start = shown(line + left), shown(line)
         if whole.startswith(start):
             draw(start, whole.removeprefix(start))
@@ -66,3 +66,35 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         erase()
+
+
+class CountedProgress:
+    """A progress line `DONE of TOTAL THINGS`; called with both numbers, the first of which may be of an earlier step.
+
+    A context manager."""
+
+    def __init__(self, things: str) -> None:
+        self._things = things
+        self._count = (0, 0)
+        self._progress: Progress | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        """Draw the line if enough time has passed since the last."""
+        if self._progress is not None:
+            self._count = done, total
+            self._progress.total = total
+            self._progress.show()
+
+    def __enter__(self) -> CountedProgress:
+        self._progress = Progress(None, self._measure).__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            self._progress.__exit__(kind, error, traceback)
+
+    def _measure(self) -> tuple[int, str]:
+        done, total = self._count
+        return done, f"{done:,} of {total:,} {self._things}"

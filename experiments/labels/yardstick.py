@@ -8,7 +8,7 @@ not, so where positions have them, the measure also predicts those.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -159,9 +159,12 @@ def measure_d1(network_path: str, data: Sequence[Path]) -> D1:
     return _against_scores(_searched(network_path, positions), positions["score"], refusals)
 
 
-def measure_yardstick(network_path: str, data: Sequence[Path]) -> YardstickFigures:
+def measure_yardstick(
+    network_path: str, data: Sequence[Path], watch: Callable[[int, int], None] | None = None
+) -> YardstickFigures:
     """Measure a network on records with search scores, with results, or with both.
 
+    watch: takes the number of positions that are searched, and of all.
     Raises as `check_yardstick`, OSError, or ValueError where records have neither.
     """
     check_yardstick(data)
@@ -169,7 +172,7 @@ def measure_yardstick(network_path: str, data: Sequence[Path]) -> YardstickFigur
     scored, played = positions["scored"], positions["kind_of_result"] & NO_GAME == 0
     if not (scored | played).any():
         raise ValueError(f"{data[0]}: no position has a score or a game; a yardstick needs one of them")
-    found = _searched(network_path, positions)
+    found = _searched(network_path, positions, watch)
     return YardstickFigures(
         _against_scores(found[scored], positions["score"][scored], refusals) if scored.any() else None,
         _against_results(found[played], positions["result"][played], refusals) if played.any() else None,
@@ -177,7 +180,7 @@ def measure_yardstick(network_path: str, data: Sequence[Path]) -> YardstickFigur
     )
 
 
-def _searched(network_path: str, positions: np.ndarray) -> np.ndarray:
+def _searched(network_path: str, positions: np.ndarray, watch: Callable[[int, int], None] | None = None) -> np.ndarray:
     """Return the scores int16 (n,) of a network's searches to depth 1 of `labelled_dtype` positions."""
     codes = np.ascontiguousarray(position_records(positions, HCPE, HCP).view(hcpe_dtype)["hcp"])
     studio = Studio(load_network(network_path), HASH_MB)
@@ -185,6 +188,8 @@ def _searched(network_path: str, positions: np.ndarray) -> np.ndarray:
     for place in range(len(codes)):
         studio.forget()
         found[place] = studio.study(codes[place : place + 1], SEARCH, depth=1)[0][0]
+        if watch is not None:
+            watch(place + 1, len(codes))
     return found
 
 

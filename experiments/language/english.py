@@ -52,6 +52,7 @@ ENGLISH = Words(
     move_axis="move",
     until=" (analysed to move {ply})",
     progress="{score}  {rate} %  depth {depth}",
+    time_left="{clock} left",
     progress_game="game {number} of {count}: {place}",
     stopped="stopped after {done} of {positions} positions",
     stopped_writing="stopped after {done} of {positions} positions; writing its files",

@@ -52,6 +52,7 @@ JAPANESE = Words(
     move_axis="手数",
     until="（{ply}手目まで解析）",
     progress="{score}  勝率 {rate} %  深さ {depth}",
+    time_left="残り {clock}",
     progress_game="{count}局中 {number}局目: {place}",
     stopped="全{positions}局面のうち{done}局面で中断しました",
     stopped_writing="全{positions}局面のうち{done}局面で中断しました。解析済みの分を書き出します",

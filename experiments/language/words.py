@@ -69,6 +69,8 @@ class Words:
     """The picture's title of an unfinished analysis, up to move {ply}."""
     progress: str
     """One searched position: {score}, {rate}, {depth}."""
+    time_left: str
+    """The time left for a game: {clock}."""
     progress_game: str
     """The start of a game: {number}, {count}, {place}."""
     stopped: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +15,7 @@ from search.system.options import OptionError
 from search.system.paths import PathLike, as_paths
 
 Precision = Literal["auto", "float32", "bfloat16"]
+Watch = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,15 @@ def judge(
     batch_size: int | None = None,
     precision: Precision = "float32",
     threads: int = 1,
+    watch: Watch | None = None,
 ) -> JudgeReport:
     """Measure how well a network of any kind predicts the results of held-out games.
 
     net: path, shipped name, or folder of a training run. data: hcpe, hcpe3 and psv files. positions: number of
     positions from the start of the data; None means all. batch_size: positions at a time; None means 8192 for a value
     network and 512 for a policy-value network. precision: numbers that a policy-value network computes with. threads:
-    cores to use. Raises OSError, OptionError that names the field, or ValueError.
+    cores to use. watch: takes the number of positions that are done, and of all. Raises OSError, OptionError that names
+    the field, or ValueError.
     """
     network_path, files = os.fspath(net), as_paths(data)
     if not files:
@@ -79,12 +82,12 @@ def judge(
     if kind.has_policy:
         from experiments.resnet.testing import judge_resnet
 
-        tested = judge_resnet(network_path, files, batch_size or 512, positions, precision)
+        tested = judge_resnet(network_path, files, batch_size or 512, positions, precision, watch)
         found, heads = tested.value, vars(tested.heads)
     else:
         from lite.training.testing import judge_net
 
-        found, heads = judge_net(network_path, files, batch_size or 8192, positions), {}
+        found, heads = judge_net(network_path, files, batch_size or 8192, positions, watch), {}
     return JudgeReport(
         **vars(found.report), net=network_path, data=found.data, **vars(found.refusals.figures()), **heads
     )

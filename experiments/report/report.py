@@ -8,6 +8,7 @@ from pathlib import Path
 
 from experiments.arena.engine_match import VERB as USI_MATCH
 from experiments.csa.play import VERB as FLOODGATE
+from experiments.jobs.progress import CountedProgress
 from experiments.judge.judged_match import VERB as JUDGED_MATCH
 from experiments.judge.losses import VERB as JUDGED_MOVES
 from experiments.language.catalogue import label, reader, reading
@@ -90,8 +91,10 @@ def write_report(report: Report) -> Written:
     pictures = [report.output.with_name(f"{report.output.stem}-{number:02}.png") for number in range(1, len(drawn) + 1)]
     for path in pictures:
         check_output(path, (".png",), report.overwrite)
-    for path, chart in zip(pictures, drawn, strict=True):
-        write_atomically(path, draw_png(chart))
+    with CountedProgress("charts drawn") as watch:
+        for number, (path, chart) in enumerate(zip(pictures, drawn, strict=True), 1):
+            write_atomically(path, draw_png(chart))
+            watch(number, len(drawn))
     title = f"LiteShogi: {label(', ').join(section.title.lower() for section in sections)}"
     page = as_page(title, sections, {number: path.name for number, path in enumerate(pictures)})
     write_atomically(report.output, page.encode(errors="backslashreplace"))

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from experiments.jobs.ledger import read_stops
+from experiments.jobs.progress import CountedProgress
 from experiments.report.report import find_runs
 from experiments.report.section import UNREADABLE
 from lite.datasets.description import SHARD
@@ -48,12 +49,15 @@ def verify(paths: Sequence[Path]) -> list[Check]:
     """Check all runs among folders. Raises OSError, or ValueError, as a report does."""
     digest = cache(digest_of)  # data of many runs are read once
     checks = []
-    for run in find_runs(paths, shown=False):
+    runs = find_runs(paths, shown=False)
+    for number, run in enumerate(runs, 1):
         inside = f"{run.path}{os.sep}"
         try:
             kept = list(dict.fromkeys(_kept(run.path, run.path)))
-            for one in kept:
-                checks.append(Check(str(run.path), one.name.removeprefix(inside), _state(one, digest)))
+            with CountedProgress(f"files of run {number} of {len(runs)} compared") as watch:
+                for done, one in enumerate(kept, 1):
+                    checks.append(Check(str(run.path), one.name.removeprefix(inside), _state(one, digest)))
+                    watch(done, len(kept))
             if not kept:
                 checks.append(Check(str(run.path), "", NOTHING))
         except (*UNREADABLE, OSError) as error:

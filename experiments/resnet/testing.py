@@ -16,7 +16,7 @@ from lite.records.batch import Batch
 from lite.records.reader import Reader, first_positions
 from lite.training.metrics import Metrics, Report, no_games, require_finite
 from lite.training.targets import drawn_games
-from lite.training.testing import NetworkTest
+from lite.training.testing import NetworkTest, Watch
 from search.puct.planes import (
     NO_LABEL,
     PLANES1,
@@ -170,9 +170,11 @@ def judge_resnet(
     batch_size: int = 512,
     positions: int | None = None,
     precision: Precision = "float32",
+    watch: Watch | None = None,
 ) -> PolicyTest:
     """Test a policy-value network on record files or their first `positions`.
 
+    watch: takes the number of positions that are done, and of all, after each batch.
     Raises OSError, or ValueError for files that cannot be used and for records without games.
     """
     auxiliary: tuple[str, ...] = ()
@@ -188,6 +190,8 @@ def judge_resnet(
                 require_finite(network_path, outputs, done)
         metrics.add(found, batch)
         done += len(batch)
+        if watch is not None:
+            watch(done, min(reader.positions, positions or reader.positions))
     report = metrics.value_report()
     if not report.positions:
         raise no_games(data)

@@ -25,15 +25,22 @@ from search.puct.onnx_file import first_line, open_session
 
 Predictor = Callable[[Batch], np.ndarray]
 """Returns the logits f of a batch: (B, 1), the mover's win, or (B, 2), the win and the draw."""
+Watch = Callable[[int, int], None]
+"""Takes the number of positions that are done, and of all."""
 
 
 def leakage_warning(
-    network_path: str, data: tuple[Path, ...], batch_size: int = 8192, held_out: str = "held-out positions"
+    network_path: str,
+    data: tuple[Path, ...],
+    batch_size: int = 8192,
+    held_out: str = "held-out positions",
+    watch: Watch | None = None,
 ) -> str:
     """Return a warning if positions of the data are among those that a network was trained on; empty without one.
 
     Only a network in the folder of its run names the files that it was trained on, and those that were moved or changed
-    since are not compared. `held_out` names the positions of the data.
+    since are not compared. `held_out` names the positions of the data. watch: takes the number of compared positions of
+    the training, and of all, after each batch.
     """
     path = Path(network_path)
     try:
@@ -44,8 +51,12 @@ def leakage_warning(
         learnt = [Path(file) for file in record.files if any(_lies_at(Path(file), name) for name in names)]
         reader = Reader(tuple(file for file in learnt if file.exists()), batch_size)
         check = LeakageCheck(Reader(data, batch_size, shuffle=False), reader.positions, held_out)
+        compared = 0
         for batch in reader:
             warning = check.add(batch)
+            compared += len(batch)
+            if watch is not None:
+                watch(compared, reader.positions)
             if check.is_done:
                 return warning
     except (OSError, ValueError):  # the files of the training need not be there any more
@@ -73,10 +84,15 @@ class NetworkTest:
 
 
 def judge_net(
-    network_path: str, data: tuple[Path, ...], batch_size: int = 8192, positions: int | None = None
+    network_path: str,
+    data: tuple[Path, ...],
+    batch_size: int = 8192,
+    positions: int | None = None,
+    watch: Watch | None = None,
 ) -> NetworkTest:
     """Test a value network, given by its path or as `default`, on record files or their first `positions`.
 
+    watch: takes the number of positions that are done, and of all, after each batch.
     Raises OSError, ValueError for files that cannot be used and for records without games.
     """
     predict = load_predictor(network_path)
@@ -88,6 +104,8 @@ def judge_net(
         require_finite(network_path, logits, done)
         metrics.add(logits, batch)
         done += len(batch)
+        if watch is not None:
+            watch(done, min(reader.positions, positions or reader.positions))
     report = metrics.report()
     if not report.positions:
         raise no_games(data)

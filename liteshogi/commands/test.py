@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import tyro
 
+from experiments.jobs.progress import CountedProgress
 from experiments.network_kinds.judging import JudgeReport, Precision, judge
 from experiments.network_kinds.kind import Kind, UnplayableNetwork, kind_of
 from experiments.resnet.heads import RARE_HEADS, RareHead
@@ -57,9 +58,12 @@ class Command:
 
     def run(self) -> None:
         measured = measure(self.net, self.yardstick) if self.yardstick else None
-        report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads)
+        with CountedProgress("positions tested") as watch:
+            report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads, watch)
         for data, name in ((self.data, "held-out positions"), (self.yardstick, "yardstick's positions")):
-            if data and (warning := leakage_warning(self.net, data, held_out=name)):
+            with CountedProgress(f"positions of the training compared with {name}") as watch:
+                warning = leakage_warning(self.net, data, held_out=name, watch=watch) if data else ""
+            if warning:
                 print(warning, file=sys.stderr)
         if self.json:
             print(json_text(report, *([] if measured is None else measured.figures()), optional=_HEADS))
@@ -75,7 +79,8 @@ def measure(network_path: str, yardstick: Sequence[Path]) -> YardstickFigures:
 
     kind = kind_of(network_path)
     if kind is Kind.FOLDED:
-        return measure_yardstick(network_path, yardstick)
+        with CountedProgress("positions of the yardstick searched") as watch:
+            return measure_yardstick(network_path, yardstick, watch)
     if kind is not Kind.VALUE:
         raise UnplayableNetwork(network_path, kind)
     from export.fold import fold_file
@@ -83,7 +88,7 @@ def measure(network_path: str, yardstick: Sequence[Path]) -> YardstickFigures:
     with tempfile.TemporaryDirectory() as folder:
         folded = Path(folder) / "network.safetensors"
         fold_file(network_path, folded)
-        return measure_yardstick(str(folded), yardstick)
+        return measure(str(folded), yardstick)
 
 
 def as_text(report: Report, measured: YardstickFigures | None = None) -> str:

@@ -257,8 +257,9 @@ def test_a_declaration_is_reported_as_the_best_move(tmp_path, capsys):
     source, output = tmp_path / "game.usi", tmp_path / "game.kif"
     source.write_text("sfen +R+R+B+BGGGGK/SSSS5/PPPPPPPPP/9/9/9/9/9/k8 b PPPPPP 1 moves 1a1b 9i8i 1b1a\n")
     Analyse("default", (source,), output, nodes=300, hash=4).run()
-    first, *_ = capsys.readouterr().err.splitlines()
-    assert re.fullmatch(r"  0/3 +declaration  100\.0 %  depth 0", first)
+    first, *_, last = capsys.readouterr().err.splitlines()
+    assert "left" not in last
+    assert re.fullmatch(r"  0/3 +declaration  100\.0 %  depth 0  \d+:\d\d left", first)
     game, declared = find_game(source, 1), Judgement(MATE - 1, 1.0, 0, 0, ("win",))
     found = [declared, Judgement(0, 0.5, 9, 99, ()), declared]
     assert "*【大悪手】 最善は 入玉宣言\n" in annotated(game, found)

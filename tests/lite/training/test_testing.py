@@ -100,6 +100,14 @@ def test_held_out_games_give_the_error_of_the_accuracy(sample_games, capsys):
         assert re.search(rf"^{name} .* \+- \d", text, re.MULTILINE), name
 
 
+def test_the_progress_of_a_test_has_the_time_left(sample_games, monkeypatch, capsys):
+    monkeypatch.setattr("experiments.jobs.progress.PLAIN_SECONDS", 0.0)
+    JudgeNet("lite-16-4-32", (sample_games,), positions=2_000, batch_size=1_000).run()
+    lines = [line for line in capsys.readouterr().err.splitlines() if "positions tested" in line]
+    assert re.fullmatch(r"1,000 of 2,000 positions tested, 0:\d\d left", lines[0])
+    assert lines[1] == "2,000 of 2,000 positions tested, 0:00 left"
+
+
 def test_an_onnx_file_is_tested_like_its_module(tmp_path):
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
