@@ -92,7 +92,8 @@ def test_the_example_in_python_runs(name: str, capsys: pytest.CaptureFixture[str
     (example,) = re.findall(r"^```python\n(.*?)^```", (ROOT / name).read_text(encoding="utf-8"), re.M | re.S)
     exec(example, {})
     printed = capsys.readouterr().out
-    assert printed.count("score_cp=") == 1 and printed.count("best_move=") == 1
+    assert printed.count("score_cp=") == 1
+    assert printed.count("best_move=") == 1
 
 
 def test_the_example_of_a_sweep_is_a_valid_plan(tmp_path: Path) -> None:
