@@ -149,7 +149,7 @@ def _report_unlabelled(made: Production) -> None:
 def _sources_a_job(mixture: Mixture, labels: Labelling) -> int:
     """Return the recorded positions per job with which its searches take about NODES_A_JOB."""
     made = mixture.played + mixture.random + mixture.tree + mixture.leaf + mixture.settled
-    each = made * _nodes_a_label(labels) * (2 if labels.second_net else 1)
+    each = made * _nodes_a_label(labels) * labels.labellings
     each += mixture.tree / mixture.tree_each * mixture.tree_nodes + mixture.leaf * mixture.leaf_nodes
     each += mixture.kept * mixture.kept_nodes
     least = 10 if mixture.kept else 100

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from experiments.factory.selfplay import check_share
-from experiments.labels.averaged_labels import AveragedLabels
+from experiments.labels.averaged_labels import AveragedLabels, MirroredLabels, ScaledSource
 from experiments.labels.deep_labels import DeepLabels
 from experiments.labels.labels import HOW, Label, LabelSource, NetworkLabels, NoLabels
 from experiments.labels.usi_labels import EngineLabels
@@ -49,6 +49,9 @@ class Labelling:
     position with this score is won with probability 0.73."""
     second_net: str = ""
     """A second network that labels in the same way; the label is the mean of both win rates."""
+    mirrored: bool = False
+    """Average the label's win rate over the position and its mirror image. Networks that were not trained with mirror
+    images, such as Suisho Petite, become better teachers. The label network always does this."""
     batch_size: int = DeepLabels.batch_size
     """Boards that a policy-value network evaluates at a time; each position is two, itself and its mirror image."""
     device: Device = "auto"
@@ -77,6 +80,8 @@ class Labelling:
             raise OptionError("`engine_option`: requires `label` engine", "engine_option", "label")
         for name in () if self.by_networks else ("net", "second_net"):
             self._check_default(name, f"`label` {self.label}; leave out one of them")
+        if self.label not in HOW:
+            self._check_default("mirrored", f"`label` {self.label}; leave it out")
         for name in () if self.label == "network" else ("batch_size", "device"):
             self._check_default(name, f"`label` {self.label}; use `label` network")
         check_share("result_share", self.result_share)
@@ -101,6 +106,11 @@ class Labelling:
         without = ("net", "second_net", "batch_size", "device")
         return {name: value for name, value in asdict(self).items() if name not in without}
 
+    @property
+    def labellings(self) -> int:
+        """Number of scores that one label is made of."""
+        return (2 if self.second_net else 1) * (2 if self.mirrored else 1)
+
     def nets(self) -> dict[str, Path | str]:
         """Return the networks that label, by the names of their fields."""
         named = {"net": self.net, "second_net": self.second_net} if self.by_networks else {}
@@ -116,7 +126,7 @@ class Labelling:
         first = self._by_network("net")
         return AveragedLabels((first, self._by_network("second_net")), self.cp_per_logit) if self.second_net else first
 
-    def _by_network(self, name: str) -> NetworkLabels | DeepLabels:
+    def _by_network(self, name: str) -> ScaledSource:
         """Return the labels of the network that a field names."""
         net = getattr(self, name)
         if (self.label == "network") != (kind := kind_of(net)).has_policy:
@@ -124,4 +134,5 @@ class Labelling:
             raise OptionError(f"`{name}` {net}: is {kind.value}; `label` {self.label} needs {needed}", name, "label")
         if self.label == "network":
             return DeepLabels(network_bytes(net), self.cp_per_logit, self.batch_size, self.device)
-        return NetworkLabels(load_network(net), self.label, self.nodes, self.depth)
+        labels = NetworkLabels(load_network(net), self.label, self.nodes, self.depth)
+        return MirroredLabels(labels) if self.mirrored else labels

@@ -1,24 +1,69 @@
-"""Labels by two sources, whose win rates are averaged."""
+"""Labels whose win rates are averaged: of two sources, or of a position and its mirror image."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from experiments.labels.deep_labels import DeepLabels
-from experiments.labels.labels import Labeller, NetworkLabels, scores_of_rates
-from experiments.labels.study import UNLABELLED
+from experiments.labels.labels import Labeller, LabelSource, scores_of_rates
+from experiments.labels.study import UNLABELLED, mirrored_codes
 from lite.training.targets import win_rate
 from search.score import CP_PER_LOGIT
+
+
+class ScaledSource(LabelSource, Protocol):
+    """A source whose scores have a known scale."""
+
+    @property
+    def cp_per_logit(self) -> float:
+        """Centipawns of a score per logit of its win rate."""
+
+
+@dataclass(frozen=True)
+class MirroredLabels:
+    """Labels whose win rate is the mean of a position's and its mirror image's.
+
+    Shogi is the same game when left and right are exchanged, but networks such as Suisho Petite value the two
+    differently. The mean has no such difference.
+    """
+
+    source: ScaledSource
+
+    @property
+    def cp_per_logit(self) -> float:
+        """Scale of the scores, that of the source."""
+        return self.source.cp_per_logit
+
+    def open(self) -> Labeller:
+        """Create a labeller. Raises OSError or ValueError."""
+        return _Mirrored(self)
+
+
+class _Mirrored:
+    def __init__(self, labels: MirroredLabels) -> None:
+        self._scale = labels.cp_per_logit
+        self._labeller = labels.source.open()
+
+    def label(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        scores, moves = self._labeller.label(codes)
+        images, _ = self._labeller.label(mirrored_codes(codes))
+        return average_scores((scores, images), (self._scale, self._scale), self._scale), moves
+
+    def forget(self) -> None:
+        self._labeller.forget()
+
+    def stop(self) -> None:
+        self._labeller.stop()
 
 
 @dataclass(frozen=True)
 class AveragedLabels:
     """Labels whose win rate is the mean of several sources' win rates."""
 
-    sources: tuple[NetworkLabels | DeepLabels, ...]
+    sources: tuple[ScaledSource, ...]
     cp_per_logit: float = CP_PER_LOGIT
     """Centipawns of a label per logit of the mean win rate."""
 

@@ -22,7 +22,7 @@ from search.rules.huffman import HCP, decode_position, encode_position
 from search.rules.play import play_line
 from search.rules.position import NO_KING, in_check, new_position, undo_move
 from search.rules.set_up import set_board
-from search.rules.shogi import HAND_KINDS, SQUARES
+from search.rules.shogi import HAND_KINDS, MIRRORED_SQUARE, SQUARES
 
 STATIC, QUIESCENCE, SEARCH = range(3)
 """Ways to study a position."""
@@ -70,6 +70,30 @@ def place_code(code, pos, study):
 @jit
 def _write_code(pos, code):
     return encode_position(pos.board, pos.hands, np.int64(pos.turn), np.int64(HCP), code) == 0
+
+
+@jit
+def _mirror_codes(codes, study, images):
+    """Write the mirror images of hcp codes u1 (n, 32) to `images`, which holds a copy of them; invalid codes stay."""
+    for index in range(codes.shape[0]):
+        turn = np.int64(decode_position(codes[index], np.int64(HCP), study.board, study.hands))
+        if turn < 0:
+            continue
+        for square in range(SQUARES):
+            image = MIRRORED_SQUARE[square]
+            if image > square:
+                piece = study.board[square]
+                study.board[square] = study.board[image]
+                study.board[image] = piece
+        encode_position(study.board, study.hands, turn, np.int64(HCP), images[index])
+
+
+def mirrored_codes(codes: np.ndarray) -> np.ndarray:
+    """Return the hcp codes uint8 (n, 32) of positions' left-right mirror images; invalid codes stay as they are."""
+    codes = np.require(codes, requirements=["C", "W"])
+    images = codes.copy()
+    _mirror_codes(codes, np.zeros(1, study_dtype)[0], images)
+    return images
 
 
 @jit

@@ -24,6 +24,7 @@ from lite.records.file import RecordFile, Refusals
 from lite.records.formats import NO_RESULT, NO_SCORE, hcpe_dtype
 from lite.run_folder import read_run
 from search.system.options import OptionError
+from tests.experiments.labels.boards import board_of, code_of, mirrored
 from tests.experiments.labels.linear_onnx import write_linear
 
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
@@ -49,34 +50,6 @@ def source(records, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("records") / "some.hcpe"
     records.tofile(path)
     return path
-
-
-def board_of(code: np.ndarray) -> cshogi.Board:
-    board = cshogi.Board()
-    board.set_hcp(code.copy())
-    return board
-
-
-def mirrored(board: cshogi.Board) -> cshogi.Board:
-    """Return the board with left and right exchanged."""
-    placement, *rest = board.sfen().split()
-    rows = []
-    for row in placement.split("/"):
-        squares, promoted = [], ""
-        for letter in row:
-            if letter == "+":
-                promoted = "+"
-            else:
-                squares.append(promoted + letter)
-                promoted = ""
-        rows.append("".join(reversed(squares)))
-    return cshogi.Board(" ".join(("/".join(rows), *rest)))
-
-
-def code_of(board: cshogi.Board) -> np.ndarray:
-    code = np.zeros(32, np.uint8)
-    board.to_hcp(code)
-    return code
 
 
 def rate_by_onnxruntime(session: onnxruntime.InferenceSession, board: cshogi.Board) -> float:
@@ -174,6 +147,8 @@ def test_an_average_is_that_of_win_rates():
         (Labelling("result", "lite-16-4-32"), ("net", "label")),
         (Labelling("result", result_share=0.5), ("result_share", "label")),
         (Labelling("engine", nodes=5, engine="e", second_net="default"), ("second_net", "label")),
+        (Labelling("engine", nodes=5, engine="e", mirrored=True), ("mirrored", "label")),
+        (Labelling("network", "MODEL", mirrored=True), ("mirrored", "label")),
     ],
 )
 def test_invalid_labels_are_refused(options, fields, model, source, tmp_path):
