@@ -41,15 +41,31 @@ inline bool attacks(const lite_eval::Placement& placement, int colour, int kind,
     return true;
 }
 
-// Returns an empty text, or the reason why the SFEN is invalid.
+// Whether a colour attacks a square.
+inline bool is_attacked(const lite_eval::Placement& placement, int colour, int target) {
+    using namespace lite_eval;
+    for (int square = 0; square < SQUARES; ++square) {
+        const int piece = placement.board[square];
+        if (piece != EMPTY && piece / KINDS == colour && attacks(placement, colour, piece % KINDS, square, target))
+            return true;
+    }
+    return false;
+}
+
+// Returns an empty text, or the reason why the SFEN is invalid. Two pawns of one colour on a file, and pieces that can
+// never move, are accepted.
 inline std::string read_sfen(const std::string& sfen, SfenPosition& position) {
     using namespace lite_eval;
     const std::string letters = "PLNSBRGK";  // in the order of the kinds
-    std::string board, turn, hands;
-    if (!(std::istringstream(sfen) >> board >> turn >> hands)) return "an SFEN has a board, a side to move and hands";
+    std::istringstream words(sfen);
+    std::string board, turn, hands, number, rest;
+    if (!(words >> board >> turn >> hands)) return "an SFEN has a board, a side to move and hands";
+    if (words >> number && number.find_first_not_of("0123456789") != std::string::npos) return "invalid move number";
+    if (words >> rest) return "words after the move number: play moves first";
 
     std::fill_n(position.placement.board, SQUARES, static_cast<std::uint8_t>(EMPTY));
     int kings[2] = {-1, -1}, rank = 0, file = 9;  // `file` counts down: the next piece stands on `file` - 1
+    int used[KINDS] = {};  // pieces on the board and in both hands, by their unpromoted kind
     bool promoted = false;
     for (const char letter : board) {
         if (letter == '/') {
@@ -68,6 +84,7 @@ inline std::string read_sfen(const std::string& sfen, SfenPosition& position) {
             const int colour = black ? 0 : 1, square = file * 9 + rank;
             if (kind == KING && kings[colour] >= 0) return "two kings of one colour";
             if (kind == KING) kings[colour] = square;
+            ++used[kind];
             position.placement.board[square] =
                 static_cast<std::uint8_t>(colour * KINDS + static_cast<int>(kind) + (promoted ? 8 : 0));
             promoted = false;
@@ -79,30 +96,29 @@ inline std::string read_sfen(const std::string& sfen, SfenPosition& position) {
     if (turn != "b" && turn != "w") return "the side to move is b or w";
     position.turn = turn == "w";
 
-    int count = 0;  // 0: no number before the letter
+    int count = -1;  // -1: no number before the letter
     std::memset(position.placement.hands, 0, sizeof position.placement.hands);
     for (const char letter : hands == "-" ? std::string() : hands) {
         if (letter >= '0' && letter <= '9') {
-            count = (std::min)(count * 10 + letter - '0', 99);
+            count = (std::min)((std::max)(count, 0) * 10 + letter - '0', 99);
             continue;
         }
         const bool black = letter >= 'A' && letter <= 'Z';
         const std::size_t kind = letters.find(black ? letter : static_cast<char>(letter - 'a' + 'A'));
         if (kind >= KING) return "unknown piece in hand";
         std::uint8_t& held = position.placement.hands[black ? 0 : 1][kind];
-        const int total = held + (std::max)(count, 1);
-        if (total > MOST_IN_HAND[kind]) return "too many pieces in hand";
-        held = static_cast<std::uint8_t>(total);
-        count = 0;
+        const int added = count < 0 ? 1 : count;
+        if (held + added > MOST_IN_HAND[kind]) return "too many pieces in hand";
+        held = static_cast<std::uint8_t>(held + added);
+        used[kind] += added;
+        count = -1;
     }
-    if (count != 0) return "a number without a piece in hand";
+    if (count >= 0) return "a number without a piece in hand";
+    for (int kind = 0; kind < HAND_KINDS; ++kind)
+        if (used[kind] > MOST_IN_HAND[kind]) return "more pieces of a kind than a set has";
 
-    position.in_check = false;
     const int enemy = 1 - position.turn;
-    for (int square = 0; square < SQUARES; ++square) {
-        const int piece = position.placement.board[square];
-        if (piece != EMPTY && piece / KINDS == enemy)
-            position.in_check |= attacks(position.placement, enemy, piece % KINDS, square, kings[position.turn]);
-    }
+    if (is_attacked(position.placement, position.turn, kings[enemy])) return "the side that is not to move is in check";
+    position.in_check = is_attacked(position.placement, enemy, kings[position.turn]);
     return {};
 }
