@@ -26,6 +26,8 @@ _MORE, _LOW = 0x80, 0x7F
 def read_block_size(file: BinaryIO, size: int, name: str) -> int:
     """Read a block's header and return the bytes of its payload; `size` is the file's. Raises ValueError."""
     head = file.read(BLOCK_HEADER.size)
+    if len(head) < len(MAGIC) and MAGIC.startswith(head):
+        raise ValueError(f"{name}: truncated: a LEB128 block is missing")
     if not head.startswith(MAGIC):
         raise ValueError(f"{name}: no LEB128 block: found {head[: len(MAGIC)]!r}, expected {MAGIC!r}")
     left = size - file.tell()

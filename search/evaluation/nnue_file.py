@@ -49,9 +49,11 @@ PROVENANCE = "nn_bin"
 MAX_FV_SCALE = 1024
 
 _MAX_WORDS = 1 << 16
+_QUOTED = 40
+"""Most characters of a word of the text that a message repeats."""
 _HEADER = struct.Struct("<3I")
 _HASH = struct.Struct("<I")
-_SCALE_WORD = re.compile(r"\bfv_scale=(\d{1,4})\b")
+_SCALE_WORD = re.compile(r"\bfv_scale=([^,;{}\s\0]*)")
 _PART_BYTES = 1 << 22
 _MOST_VALUES = 1 << 15
 
@@ -90,9 +92,9 @@ def _read(file: BinaryIO, fv_scale: int | None, named: str | None) -> EvalNetwor
     feature_hash = _read_hash(file)
     kept: dict[str, Any] = {"architecture": words, "file_hash": file_hash, "feature_hash": feature_hash}
     place = file.tell()
-    compressed = file.read(len(MAGIC)) == MAGIC or words.startswith(SFNN_TEXT)
+    compressed = file.read(len(MAGIC)) == MAGIC
     file.seek(place)
-    if compressed:
+    if compressed or (words.startswith(SFNN_TEXT) and named is None):
         architecture, bias, rows = _read_compressed(file, size, words, named)
     else:
         architecture = identify_classic(words, feature_hash, feature_hash ^ file_hash, body_size, named)
@@ -232,12 +234,20 @@ def _numbers(file: BinaryIO, kind: str, *shape: int) -> np.ndarray:
 
 
 def _divisor(words: str, fv_scale: int | None) -> int:
+    """Return the output's divisor: the given one, else the one that the text says, else FV_SCALE."""
     if fv_scale is None:
         found = _SCALE_WORD.search(words)
-        fv_scale = int(found[1]) if found else FV_SCALE
+        fv_scale = _said_scale(found[1]) if found else FV_SCALE
     if not 1 <= fv_scale <= MAX_FV_SCALE:
         raise ValueError(f"FV_SCALE {fv_scale}: 1 to {MAX_FV_SCALE} can be used")
     return fv_scale
+
+
+def _said_scale(text: str) -> int:
+    """Return the divisor in a file's text. Raises ValueError: another divisor would change every score."""
+    if re.fullmatch(r"[0-9]{1,4}", text) and 1 <= int(text) <= MAX_FV_SCALE:
+        return int(text)
+    raise ValueError(f"the file's text: fv_scale={text[:_QUOTED]!a}: must be 1 to {MAX_FV_SCALE}; set FV_SCALE")
 
 
 @dataclass(frozen=True)
@@ -273,7 +283,7 @@ class Header:
         fitting = all(isinstance(one, int) and 0 <= one <= MASK for one in (*of_stacks, *others))
         if not (isinstance(words, str) and fitting and len(of_stacks) == architecture.stacks):
             return made
-        if (said := _SCALE_WORD.search(words)) and int(said[1]) != net.output_divisor:
+        if (said := _SCALE_WORD.search(words)) and said[1].lstrip("0") != str(net.output_divisor):
             words = _SCALE_WORD.sub(f"fv_scale={net.output_divisor}", words)
         found = Header(words, others[0], others[1], tuple(of_stacks), others[2])
         return found if found._names(architecture, kept.get("named")) else made

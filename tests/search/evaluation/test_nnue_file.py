@@ -229,6 +229,17 @@ def test_the_text_may_give_the_divisor(nnue_content: Callable[..., bytes], tmp_p
     assert read_nnue(tmp_path / "nn.bin", 16).output_divisor == 16
 
 
+@pytest.mark.parametrize("scale", ["0", "1025", "99999", "-1", "24.5", "1_6", ""])
+def test_a_divisor_in_the_text_that_cannot_be_used_must_be_given(
+    scale: str, nnue_content: Callable[..., bytes], tmp_path: Path
+) -> None:
+    path, words = tmp_path / "nn.bin", WORDS["older words"] + f",fv_scale={scale}"
+    path.write_bytes(nnue_content("k_p", 32, 8, 32, words + ",qa=127"))
+    with pytest.raises(ValueError, match=rf"nn\.bin: the file's text: fv_scale='{scale}': must be 1 to 1024; set FV"):
+        read_nnue(path)
+    assert read_nnue(path, 24).output_divisor == 24
+
+
 def test_the_file_may_have_any_name(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
     (tmp_path / "suisho").write_bytes(nnue_content("k_p", 32, 8, 32))
     assert load_network(tmp_path / "suisho").feature_set.name == "k_p"

@@ -176,6 +176,16 @@ def test_classic_networks_are_read_by_name(path: Path) -> None:
         read_nnue(path, architecture="kp_32x2-8-32")
 
 
+def test_a_classic_network_whose_text_names_an_sfnn_is_read_by_name(path: Path) -> None:
+    content = network_bytes("kp_32x2_8_32")
+    path.write_bytes(with_text(content, SFNN_TEXT.format(32, "SFNN_KP_32_8_32", 1).encode()))
+    with pytest.raises(ValueError, match="bias: no LEB128 block"):
+        read_nnue(path)
+    assert outputs(path, "kp_32x2-8-32") == described(content, "kp_32x2_8_32")
+    with pytest.raises(OptionError, match="the file is no SFNN: its weights are not compressed"):
+        read_nnue(path, architecture="SFNN_kp_32_8_32")
+
+
 def test_hashes_of_an_sfnn_are_not_required(content: bytes, path: Path) -> None:
     path.write_bytes(content)
     expected = outputs(path)
@@ -207,7 +217,8 @@ def damaged(content: bytes) -> dict[str, tuple[bytes, str]]:
         "no stacks": (content[: payload + length], "truncated: .* bytes are missing"),
         "half the rows": (content[: payload + length // 2], "truncated: a LEB128 block of .* bytes"),
         "half a block's header": (content[: weights + 10], "no LEB128 block|truncated"),
-        "no block": (content[:bias], "no LEB128 block: found b''"),
+        "no block": (content[:bias], "bias: truncated: a LEB128 block is missing"),
+        "half a block's name": (content[: bias + 5], "bias: truncated: a LEB128 block is missing"),
         "not compressed": (put(bias, b"COMPRESSED_LEB129"), "bias: no LEB128 block"),
         "one not compressed": (put(weights, b"x"), "weights: no LEB128 block"),
         "a longer block": (put(weights + 17, struct.pack("<I", length + 1)), "truncated: 1 bytes|expected"),
