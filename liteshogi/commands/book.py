@@ -12,8 +12,7 @@ from experiments.jobs.progress import Progress
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Overwrite
 from liteshogi.json_output import json_text
-from search.book.convert import write_binary
-from search.system.files import require_file
+from search.book.convert import require_text_book, write_binary
 from search.system.options import OptionError
 
 
@@ -34,7 +33,7 @@ class Command:
     json: Json = False
 
     def run(self) -> None:
-        require_file(self.book)
+        require_text_book(self.book)
         target = self.output or self.book.with_suffix(".ybb")
         if target.exists() and not self.overwrite:
             raise OptionError(f"`output` {target}: exists; choose another name, or `overwrite`", "output", "overwrite")
@@ -55,7 +54,7 @@ class Command:
             return
         print(f"{target}: {amount(made.positions, 'position')}, {amount(made.moves, 'move')}")
         if made.duplicates:
-            print(f"{amount(made.duplicates, 'position')} with a higher move number left out: each is kept once")
+            print(f"{amount(made.duplicates, 'repeated position')} left out: the lowest move number is kept")
         if made.ignored:
             print(
                 f"{amount(made.ignored, 'line')} could not be read and are left out; the first is {made.first_ignored}"

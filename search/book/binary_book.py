@@ -130,6 +130,8 @@ class BinaryBook(Book):
     def _check_index(self, file: BinaryIO) -> None:
         """Check order and offsets: of every position, or of samples of a large book."""
         count = self._header.positions
+        if count == 0:
+            self._say(f"BookFile: {self.path}: contains no position")
         if count <= CHECK_WHOLE:
             index = self._read_index(file, 0, count)
         else:

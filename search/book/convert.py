@@ -31,7 +31,7 @@ class ConvertedBook:
     moves: int
     """Moves written."""
     duplicates: int
-    """Entries left out because the position is in the book with a lower move number."""
+    """Entries left out: of several with one position, the first one with the lowest move number is kept."""
     ignored: int
     """Lines and positions that could not be read."""
     first_ignored: str
@@ -45,7 +45,7 @@ def write_binary(source: Path, target: Path, progress: Callable[[int], None] | N
     index is kept in memory, 44 bytes per position; moves are not. `progress` is called with the bytes read so far.
     Raises OSError or ValueError that names the file.
     """
-    require_file(source)
+    require_text_book(source)
     unreadable = Unreadable(source)
     index = bytearray()
     at = 0
@@ -82,6 +82,14 @@ def write_binary(source: Path, target: Path, progress: Callable[[int], None] | N
         ignored=unreadable.count,
         first_ignored=unreadable.first,
     )
+
+
+def require_text_book(path: Path) -> None:
+    """Raise OSError unless `path` is a regular file that can be read, and ValueError for a binary book."""
+    require_file(path)
+    with open(path, "rb") as file:
+        if file.read(len(MAGIC)) == MAGIC:
+            raise ValueError(f"{path}: a binary book already; name a text book (.db)")
 
 
 def _sorted(records: np.ndarray) -> np.ndarray:

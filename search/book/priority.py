@@ -37,15 +37,16 @@ def open_book(path: Path, say: Say) -> Book:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: not a file")
     with open(path, "rb") as file:
-        is_binary = file.read(12) == MAGIC[:12] or path.suffix == ".ybb"
+        is_binary = file.read(12) == MAGIC[:12] or path.suffix.lower() == ".ybb"
     return BinaryBook(path, say) if is_binary else TextBook(path, say)
 
 
 def book_paths(path: Path, say: Say) -> list[Path]:
     """The files of a `BookFile` in their order of priority; the last one need not exist."""
     found: list[Path] = []
-    if path.suffix in _EXTENSIONS:
-        extensions = sorted(_EXTENSIONS, key=lambda extension: extension != path.suffix)
+    named = path.suffix.lower()
+    if named in _EXTENSIONS:
+        extensions = (path.suffix, *(extension for extension in _EXTENSIONS if extension != named))
         while True:
             stem = f"{path.stem}-{len(found):03d}"
             there = [one for one in (path.with_name(stem + extension) for extension in extensions) if one.exists()]
@@ -55,4 +56,4 @@ def book_paths(path: Path, say: Say) -> list[Path]:
                 say(f"BookFile: {there[0]} is used, {there[1]} is ignored")
             found.append(there[0])
     other = path.with_suffix(".ybb")
-    return [*found, other if path.suffix == ".db" and not path.exists() and other.exists() else path]
+    return [*found, other if named == ".db" and not path.exists() and other.exists() else path]

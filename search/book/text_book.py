@@ -30,6 +30,7 @@ LONGEST_ENTRY = 1 << 16
 """Most bytes of a position and its moves: 593 moves of 60 characters are fewer."""
 _CHUNK = 4096
 _HEADER = b"#YANEURAOU-DB2016"
+_BEFORE_FIRST = "a move before the first position"
 _MOVE = re.compile(r"[1-9][a-i][1-9][a-i]\+?|[PLNSBRG]\*[1-9][a-i]")
 _NO_MOVE = ("none", "None", "resign", "win", "null")
 """Words that YaneuraOu and ShogiHome write in place of a move or a reply."""
@@ -171,7 +172,7 @@ class TextBook(Book):
                     places.setdefault(checked_key(text), []).append(at)
                 elif text and not text.startswith((b"#", b"//")):
                     if not has_entry:
-                        raise ValueError("a move before the first position")
+                        raise ValueError(_BEFORE_FIRST)
                     read_move(text)
             except ValueError as error:
                 cut = "" if line.endswith(b"\n") else " (is the file cut short?)"
@@ -207,7 +208,7 @@ def read_positions(path: Path, unreadable: Unreadable) -> Iterator[tuple[str, li
     with open(path, "rb") as file:
         at = _begin(file, path)
         file.seek(at)
-        sfen, moves = "", list[BookMove]()
+        sfen, moves, has_entry = "", list[BookMove](), False
         for number, line in enumerate(file, 1):
             at += len(line)
             text = line.strip()
@@ -215,11 +216,14 @@ def read_positions(path: Path, unreadable: Unreadable) -> Iterator[tuple[str, li
                 if text.startswith(b"sfen "):
                     if sfen:
                         yield sfen, moves, at
-                    sfen, moves = "", []
+                    sfen, moves, has_entry = "", [], True
                     checked_key(text)
                     sfen = text[5:].decode("ascii")
-                elif text and sfen and not text.startswith((b"#", b"//")) and (found := read_move(text)):
-                    moves.append(found)
+                elif text and not text.startswith((b"#", b"//")):
+                    if not has_entry:
+                        raise ValueError(_BEFORE_FIRST)
+                    if sfen and (found := read_move(text)):
+                        moves.append(found)
             except ValueError as error:
                 unreadable.note(f"line {number}", error)
         if sfen:

@@ -161,6 +161,13 @@ def test_headers_that_do_not_fit_the_file_are_refused(tmp_path, entries):
     refusal(path)
 
 
+def test_a_book_without_a_position_is_reported(tmp_path):
+    said: list[str] = []
+    write(tmp_path / "book.ybb", [])
+    BinaryBook(tmp_path / "book.ybb", said.append)
+    assert said == [f"BookFile: {tmp_path}/book.ybb: contains no position"]
+
+
 @pytest.mark.parametrize("whole", [True, False])
 def test_an_unsorted_index_is_refused(tmp_path, monkeypatch, entries, whole):
     if not whole:

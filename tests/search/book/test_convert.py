@@ -6,6 +6,7 @@ import pytest
 
 from search.book.binary_book import BinaryBook
 from search.book.convert import write_binary
+from search.book.text_book import TextBook
 from search.rules.shogi import START_SFEN
 from tests.search.book.test_text_book import random_entries, written
 
@@ -44,6 +45,24 @@ def test_unreadable_lines_are_counted_and_numbers_are_limited(tmp_path):
     assert "line 5" in made.first_ignored
     moves = BinaryBook(target, print).find(START_SFEN)
     assert [(one.move, one.value, one.depth) for one in moves] == [("7g7f", 5, 0), ("2g2f", -32000, 0)]
+
+
+def test_lines_before_the_first_position_are_counted_as_the_engine_reports_them(tmp_path):
+    source, target, said = tmp_path / "book.db", tmp_path / "book.ybb", list[str]()
+    source.write_text(f"{HEADER}startpos\n7g7f none 1\nsfen {START_SFEN}\n2g2f none 5\n")
+    made = write_binary(source, target)
+    TextBook(source, said.append)
+    assert (made.positions, made.moves, made.ignored) == (1, 1, 2)
+    assert made.first_ignored == "line 2: a move before the first position"
+    assert f"{made.first_ignored}; 2 such lines ignored" in said[0]
+
+
+def test_a_binary_book_is_not_converted(tmp_path):
+    source, target = tmp_path / "book.db", tmp_path / "book.ybb"
+    source.write_text(f"{HEADER}sfen {START_SFEN}\n2g2f none 5\n")
+    write_binary(source, target)
+    with pytest.raises(ValueError, match=r"book\.ybb: a binary book already"):
+        write_binary(target, tmp_path / "other.ybb")
 
 
 @pytest.mark.parametrize("content", ["no book\n", HEADER, HEADER + "sfen rubbish b - 1\n"])

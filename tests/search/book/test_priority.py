@@ -30,6 +30,13 @@ def test_numbered_books_come_first_up_to_the_first_gap(tmp_path):
     assert names(tmp_path / "book.bin") == ["book.bin"]
 
 
+def test_extensions_may_have_capital_letters(tmp_path):
+    for name in ("a-000.DB", "a-001.ybb", "a.DB", "b.ybb"):
+        (tmp_path / name).touch()
+    assert names(tmp_path / "a.DB") == ["a-000.DB", "a-001.ybb", "a.DB"]
+    assert names(tmp_path / "b.DB") == ["b.ybb"]
+
+
 def test_of_two_files_with_one_number_the_extension_of_the_book_file_wins(tmp_path):
     for name in ("a-000.db", "a-000.ybb", "a.db", "a.ybb"):
         (tmp_path / name).touch()
