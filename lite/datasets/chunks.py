@@ -24,7 +24,7 @@ from lite.records.formats import (
     record_files,
     record_format,
 )
-from search.system.files import files_below, leads_to_file
+from search.system.files import files_below, leads_to_file, require_file
 
 GAMES_A_CHUNK = 256
 """Games of a notation file per chunk."""
@@ -75,9 +75,8 @@ def data_files(paths: tuple[Path, ...]) -> list[Path]:
             if not inside:
                 raise RecordError(f"{path}: no game or record files below this directory")
             files += inside
-        elif not path.exists():
-            raise FileNotFoundError(f"{path}: no such file")
         else:
+            require_file(path)
             if game_format(path) is None:
                 record_files([path])
             files.append(path)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from search.system.files import leads_to_file
+from search.system.files import leads_to_file, require_file
 
 HCPE, HCPE3, PSV, PACK = "hcpe", "hcpe3", "psv", "pack"
 GAME_FORMATS = (HCPE3, PACK)
@@ -137,7 +137,7 @@ def record_files(paths: Iterable[Path | str]) -> list[Path]:
             record_format(path)
             files.append(path)
         else:
-            raise FileNotFoundError(f"{path}: no such file")
+            require_file(path)
     if not files:
         raise RecordError(f"no record files given; give at least one {', '.join(_FOUND_SUFFIXES)} file")
     return files

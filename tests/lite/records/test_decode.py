@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import cshogi
@@ -343,6 +344,11 @@ def test_wrong_files_are_errors(name: str, tmp_path: Path) -> None:
 def test_unknown_suffixes_and_missing_files_are_errors(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"none\.hcpe"):
         read_all([tmp_path / "none.hcpe"])
+    if hasattr(os, "mkfifo"):
+        for name in ("pipe.hcpe", "pipe.kif"):  # reading would wait for a writer
+            os.mkfifo(tmp_path / name)
+            with pytest.raises(FileNotFoundError, match=rf"{name}: a pipe or a device"):
+                data_files((tmp_path / name,))
     (tmp_path / "a.dat").write_bytes(b"x")
     with pytest.raises(RecordError, match=r"a\.dat: .*\.hcpe"):
         read_all([tmp_path / "a.dat"])
