@@ -40,6 +40,8 @@ LINES = (
 )
 NAMES = ("reverse_futility_margin", "futility_margin")
 NODES = 800
+NET = "squared-192-32"
+"""A network that stays as it is, as the positions were chosen by its searches."""
 
 
 @pytest.fixture
@@ -52,7 +54,9 @@ def positions(tmp_path) -> Path:
 @pytest.fixture
 def judging(tmp_path, known_judge) -> Judging:
     """The engine judges itself with twice `NODES`, so doubled searches have no error."""
-    return Judging("liteshogi", ("USI_Hash=16",), judge_nodes=2 * NODES, answers=tmp_path / "answers", workers=1)
+    return Judging(
+        "liteshogi", ("USI_Hash=16", f"EvalFile={NET}"), judge_nodes=2 * NODES, answers=tmp_path / "answers", workers=1
+    )
 
 
 def test_known_effects_are_found():
@@ -190,7 +194,7 @@ def test_a_search_has_its_parameters_and_the_draw_value_of_its_options(scripted,
 
 
 def test_a_report_has_every_parameter_and_the_run_resumes(positions, judging, tmp_path, monkeypatch):
-    options = EffectOptions("default", positions, nodes=NODES, names=NAMES, rounds=2, output=tmp_path / "effects")
+    options = EffectOptions(NET, positions, nodes=NODES, names=NAMES, rounds=2, output=tmp_path / "effects")
     report = measure_effects(options, judging)
     assert report.positions == 3
     assert report.pairs == 6
@@ -210,7 +214,7 @@ def test_a_report_has_every_parameter_and_the_run_resumes(positions, judging, tm
     assert (tmp_path / "effects" / RESULTS).read_text().splitlines()[:9] == ledger
     with pytest.raises(ValueError, match=f"`nodes` {NODES}, not 200"):
         measure_effects(replace(options, nodes=200), judging)
-    with pytest.raises(ValueError, match=r"other nets: default .*, not dense-64-16"):
+    with pytest.raises(ValueError, match=rf"other nets: {NET} .*, not dense-64-16"):
         measure_effects(replace(options, net="dense-64-16"), judging)
     others = tmp_path / "others.sfen"
     others.write_text("\n".join(LINES[::-1]))
@@ -228,7 +232,7 @@ def test_a_report_has_every_parameter_and_the_run_resumes(positions, judging, tm
 
 
 def test_invalid_measurements_are_refused(positions, judging, tmp_path):
-    options = EffectOptions("default", positions, nodes=NODES, rounds=1, output=tmp_path / "effects")
+    options = EffectOptions(NET, positions, nodes=NODES, rounds=1, output=tmp_path / "effects")
     with pytest.raises(ValueError, match=f"`rounds` 1: too few for {len(PARAMETERS)} parameters and the 3 positions"):
         measure_effects(options, judging)
     with pytest.raises(ValueError, match="too few for 2 parameters"):
