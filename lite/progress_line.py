@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 from lite.notation.columns import columns_of
 
 TERMINAL_SECONDS, PLAIN_SECONDS = 1.0, 30.0
 """Least seconds between two lines, on a terminal and elsewhere."""
 _CUT = "..."
+Watch = Callable[[int, int], None]
+"""Takes the amount that is done, and the total."""
 
 
 def is_redrawn() -> bool:

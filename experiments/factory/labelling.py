@@ -50,8 +50,8 @@ class Labelling:
     second_net: str = ""
     """A second network that labels in the same way; the label is the mean of both win rates."""
     mirrored: bool = False
-    """Average the label's win rate over the position and its mirror image. Networks that were not trained with mirror
-    images, such as Suisho Petite, become better teachers. The label network always does this."""
+    """Average the label's win rate over the position and its mirror image. A network that values the two differently,
+    such as Suisho Petite, becomes a better teacher. The label network always does this."""
     batch_size: int = DeepLabels.batch_size
     """Boards that a policy-value network evaluates at a time; each position is two, itself and its mirror image."""
     device: Device = "auto"

@@ -8,7 +8,7 @@ not, so where positions have them, the measure also predicts those.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from experiments.labels.labels import LOGIT_LIMIT
 from experiments.labels.study import SEARCH, UNLABELLED, Studio
+from lite.progress_line import Watch
 from lite.records.batch import labelled_dtype
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
@@ -159,9 +160,7 @@ def measure_d1(network_path: str, data: Sequence[Path]) -> D1:
     return _against_scores(_searched(network_path, positions), positions["score"], refusals)
 
 
-def measure_yardstick(
-    network_path: str, data: Sequence[Path], watch: Callable[[int, int], None] | None = None
-) -> YardstickFigures:
+def measure_yardstick(network_path: str, data: Sequence[Path], watch: Watch | None = None) -> YardstickFigures:
     """Measure a network on records with search scores, with results, or with both.
 
     watch: takes the number of positions that are searched, and of all.
@@ -180,7 +179,7 @@ def measure_yardstick(
     )
 
 
-def _searched(network_path: str, positions: np.ndarray, watch: Callable[[int, int], None] | None = None) -> np.ndarray:
+def _searched(network_path: str, positions: np.ndarray, watch: Watch | None = None) -> np.ndarray:
     """Return the scores int16 (n,) of a network's searches to depth 1 of `labelled_dtype` positions."""
     codes = np.ascontiguousarray(position_records(positions, HCPE, HCP).view(hcpe_dtype)["hcp"])
     studio = Studio(load_network(network_path), HASH_MB)

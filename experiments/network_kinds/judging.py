@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from experiments.network_kinds.kind import kind_of
 from experiments.resnet.heads import RareHead
+from lite.progress_line import Watch
 from lite.training.metrics import Report
 from search.system.bounds import MOST_AT_ONCE, check_number
 from search.system.options import OptionError
 from search.system.paths import PathLike, as_paths
 
 Precision = Literal["auto", "float32", "bfloat16"]
-Watch = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ import torch
 
 from experiments.resnet.heads import HeadFigures, RareHead, judge_rare
 from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, load_resnet
+from lite.progress_line import Watch
 from lite.records.batch import Batch
 from lite.records.reader import Reader, first_positions
 from lite.training.metrics import Metrics, Report, no_games, require_finite
 from lite.training.targets import drawn_games
-from lite.training.testing import NetworkTest, Watch
+from lite.training.testing import NetworkTest
 from search.puct.planes import (
     NO_LABEL,
     PLANES1,

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from lite.networks.value_network import listed_inputs
+from lite.progress_line import Watch
 from lite.records.batch import Batch
 from lite.records.file import Refusals
 from lite.records.formats import NO_GAME
@@ -25,8 +26,6 @@ from search.puct.onnx_file import first_line, open_session
 
 Predictor = Callable[[Batch], np.ndarray]
 """Returns the logits f of a batch: (B, 1), the mover's win, or (B, 2), the win and the draw."""
-Watch = Callable[[int, int], None]
-"""Takes the number of positions that are done, and of all."""
 
 
 def leakage_warning(
