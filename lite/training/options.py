@@ -82,8 +82,8 @@ class TrainingOptions:
     """Scale of the network's own centipawns; None means the scale of the scores."""
     init_from: Path | None = None
     """Start from the weights of this trained network, folded network or nn.bin, of the run in this folder, or of a
-    shipped network by its name. Its kind and sizes must match, and a folded network is a dense one; an SFNN may have
-    another width and other stacks."""
+    shipped network by its name. Its kind and sizes must match, and a folded network is a dense one. An SFNN may have
+    another width and other stacks; a dense network may have fewer lanes and hidden outputs, and lack parts."""
     mirror: bool = False
     """Show each position left-right reversed half of the time."""
     seed: int = 0
