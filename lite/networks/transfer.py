@@ -1,6 +1,7 @@
 """The weights of one network as a start for another of its kind.
 
-Kinds may be the same in all options; an SFNN may have other stacks or another width, and a dense network may be larger.
+Both may have the same options; an SFNN may have other stacks or another width than its source, and a dense network may
+be larger.
 
 A stack of the new network starts as a copy of the stack that its positions would choose in the old one. New lanes of a
 wider first layer start with random rows that nothing reads yet, so a wider network computes the same at first; a
@@ -112,7 +113,8 @@ def _enlarge_dense(model: DensePieceSquareNetwork, source: DensePieceSquareNetwo
     assert isinstance(ours, DenseConfig)
     assert isinstance(theirs, DenseConfig)
     left_out = dict.fromkeys(_LARGER)
-    same = vars(ours) | left_out == vars(theirs) | left_out and ours.hidden[1:] == theirs.hidden[1:]
+    same = vars(ours) | left_out == vars(theirs) | left_out
+    same &= len(ours.hidden) == len(theirs.hidden) and ours.hidden[1:] == theirs.hidden[1:]
     sizes = [(config.width, config.hidden[:1], config.hidden_squares, config.shortcut) for config in (ours, theirs)]
     if not same or any(our < their for our, their in zip(*sizes, strict=True)):
         raise _unsuitable(model, source)

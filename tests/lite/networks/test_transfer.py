@@ -90,5 +90,7 @@ def test_what_a_larger_network_adds_can_learn() -> None:
 def test_a_dense_network_refuses_what_it_cannot_hold(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="holds a network of"):
         start_from(made(dataclasses.replace(SMALL, **changes)), made(SMALL))
+    with pytest.raises(ValueError, match="holds a network of"):
+        start_from(made(SMALL), made(dataclasses.replace(SMALL, hidden=())))
     with pytest.raises(ValueError, match="stacks by k3k3"):
         start_from(made(SMALL), made(dataclasses.replace(SMALL, stacks=("k3k3",))))
