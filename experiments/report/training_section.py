@@ -104,8 +104,15 @@ def _held_out(run: Run) -> tuple[str, ...]:
 
 
 def _names_of_sets(runs: Sequence[Run]) -> dict[tuple[str, ...], str]:
-    """Return a name for each set of held-out records: its files, with the start of its digest where names are equal."""
-    files = {_held_out(run): ", ".join(Path(name).name for name in run.record.goal.get(HELD_OUT, ())) for run in runs}
+    """Return a name for each set of held-out records: its files, with the start of its digest where names are equal.
+
+    A set that runs know by several names, as copies of a file, has them all.
+    """
+    known: dict[tuple[str, ...], dict[str, None]] = {}
+    for run in runs:
+        name = ", ".join(Path(name).name for name in run.record.goal.get(HELD_OUT, ()))
+        known.setdefault(_held_out(run), {})[name] = None
+    files = {digests: " = ".join(names) for digests, names in known.items()}
     named = list(files.values())
     return {
         digests: name if not digests or named.count(name) == 1 else f"{name} ({digests[0][:6]})"

@@ -37,6 +37,15 @@ def test_runs_with_the_same_held_out_games_share_charts(tmp_path: Path) -> None:
     assert table.lines[0][1:5] == ["0.6000", "0.5000", "60.00 +- 1.50 %", "0.2000"]
 
 
+def test_copies_of_held_out_games_share_charts_under_all_their_names(tmp_path: Path) -> None:
+    runs = [trained(tmp_path / str(number), (name, "aaaaaabb")) for number, name in enumerate(("a.hcpe", "b.hcpe"))]
+    section = training_section(runs)
+    assert [chart.title for chart in section.charts] == ["Accuracy on held-out games", "Calibration"]
+    (table,) = section.tables
+    lines = [dict(zip(table.head, line, strict=True)) for line in table.lines]
+    assert [line["held-out games"] for line in lines] == ["a.hcpe = b.hcpe"] * 2
+
+
 def test_runs_with_other_held_out_games_have_separate_charts(tmp_path: Path) -> None:
     files = {
         "one": ("valid.hcpe3", "aaaaaaaa"),
