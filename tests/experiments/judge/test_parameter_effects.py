@@ -41,7 +41,7 @@ LINES = (
 NAMES = ("reverse_futility_margin", "futility_margin")
 NODES = 800
 NET = "squared-192-32"
-"""A network that stays as it is, as the positions were chosen by its searches."""
+"""Not the default, which changes more often: the positions were chosen by searches of this one."""
 
 
 @pytest.fixture
