@@ -10,7 +10,7 @@ import pytest
 
 from experiments.nets.plan import Plan, Point, plan_of
 from experiments.nets.plan_file import read_plan
-from experiments.nets.results import Games, NetResult, Standing
+from experiments.nets.results import Games, NetResult, Results, Standing
 from experiments.nets.steps import Size, Tested, Trained
 from experiments.nets.timing import Timed
 from experiments.nets.work import PointWorker
@@ -31,6 +31,10 @@ def written(folder: Path, text: str) -> Path:
 
 def plan_with(folder: Path, text: str) -> Plan:
     return read_plan(written(folder, text))
+
+
+def nets_in(folder: Path) -> list[NetResult]:
+    return Results.read(folder).all(NetResult)
 
 
 def net_of(point: Point, cost: float | None = None, d1: float | None = None, **changes: Any) -> NetResult:

@@ -6,42 +6,21 @@ import contextlib
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import cshogi
 import numpy as np
 import pytest
 
 from lite.datasets.chunks import ChunkReader
-from lite.datasets.convert import Conversion, ConversionSummary, convert, counted
+from lite.datasets.convert import counted
 from lite.datasets.stat import describe
-from lite.records.batch import BATCH_FIELDS, Batch
 from lite.records.formats import NO_GAME, NO_RESULT, NO_SCORE, SENNICHITE, RecordError, hcpe_dtype, psv_dtype
 from lite.records.reader import read_all
 from liteshogi.commands.convert import Command as Convert
 from liteshogi.commands.convert import as_text
 from liteshogi.commands.stat import Command as Stat
 from liteshogi.commands.stat import as_text as stat_text
-from search.system.options import OptionError
-
-
-def run(output: Path, *inputs: Path, **options: Any) -> ConversionSummary:
-    return convert(Conversion(tuple(inputs), output, **({"overwrite": True} | options)))
-
-
-def differing(first: Batch, second: Batch) -> set[str]:
-    assert len(first) == len(second)
-    return {name for name in BATCH_FIELDS if not np.array_equal(getattr(first, name), getattr(second, name))}
-
-
-@pytest.fixture
-def games(sample_bytes: list[bytes], tmp_path: Path) -> Path:
-    """A file of sixty games, with a sennichite and with the first game twice."""
-    drawn = next(game for game in sample_bytes if game[34] == 4)
-    path = tmp_path / "games.hcpe3"
-    decided = [game for game in sample_bytes if game[34] in (1, 2)]
-    path.write_bytes(b"".join(decided[:58]) + drawn + decided[0])
-    return path
+from tests.lite.datasets.conftest import differing, run
 
 
 def test_conversion_back_gives_the_same_records(games: Path, tmp_path: Path) -> None:
@@ -190,64 +169,6 @@ def test_games_are_selected_by_the_ratings_of_players(data_directory: Path, tmp_
         run(tmp_path / "b.hcpe", tmp_path / "a.hcpe", min_rating=3000)
 
 
-def test_split_is_by_game(games: Path, tmp_path: Path) -> None:
-    original = read_all([games])
-    train, test = tmp_path / "train.hcpe3", tmp_path / "test.hcpe3"
-    summary = run(train, games, test_output=test, test_share=0.3)
-    shares = [output.games for output in summary.outputs]
-    assert sum(shares) == 60
-    assert 5 <= shares[1] <= 30
-    assert not summary.warnings
-    assert len(read_all([train])) + len(read_all([test])) == len(original)
-    # A game belongs to the same part in every format.
-    run(tmp_path / "train.hcpe", games, test_output=tmp_path / "test.hcpe", test_share=0.3)
-    assert differing(read_all([test]), read_all([tmp_path / "test.hcpe"])) == {"ply"}
-    run(tmp_path / "other.hcpe3", games, test_output=tmp_path / "o.hcpe3", test_share=0.3, seed=1)
-    assert (tmp_path / "other.hcpe3").read_bytes() != train.read_bytes()
-
-
-def test_split_names_its_two_files(games: Path, tmp_path: Path) -> None:
-    summary = run(tmp_path / "made" / "all.hcpe3", games, test_share=0.3)
-    written = [tmp_path / "made" / name for name in ("all.train.hcpe3", "all.test.hcpe3")]
-    assert [output.path for output in summary.outputs] == [str(path) for path in written]
-    assert sorted((tmp_path / "made").iterdir()) == sorted(written)
-    run(tmp_path / "train.hcpe3", games, test_output=tmp_path / "test.hcpe3", test_share=0.3)
-    assert [path.read_bytes() for path in written] == [
-        (tmp_path / name).read_bytes() for name in ("train.hcpe3", "test.hcpe3")
-    ]
-
-
-@pytest.mark.parametrize(("share", "part"), [(0.001, "test"), (0.999, "train")])
-def test_an_empty_part_of_a_split_is_refused(
-    sample_bytes: list[bytes], tmp_path: Path, share: float, part: str
-) -> None:
-    game = tmp_path / "game.hcpe3"
-    game.write_bytes(sample_bytes[0])
-    with pytest.raises(OptionError, match=rf"all\.{part}\.hcpe3: .*1 game") as caught:
-        run(tmp_path / "all.hcpe3", game, test_share=share)
-    run(tmp_path / "one.hcpe", game, from_ply=len(read_all([game])) - 1)
-    assert caught.value.fields == ("test_share", "seed")
-    with pytest.raises(OptionError, match=rf"all\.{part}\.psv: .*1 position"):
-        run(tmp_path / "all.psv", tmp_path / "one.hcpe", test_share=share)
-    assert {path.name for path in tmp_path.iterdir()} == {"game.hcpe3", "one.hcpe"}
-
-
-@pytest.mark.parametrize(
-    ("output", "test_output"), [("a.hcpe3", "b.hcpe"), ("a.hcpe3", "b.psv"), ("a.hcpe", "b.hcpe3"), ("a.psv", "b.hcpe")]
-)
-def test_both_parts_must_have_the_same_format(games: Path, tmp_path: Path, output: str, test_output: str) -> None:
-    with pytest.raises(OptionError, match=rf"`test_output` .*{test_output}: .*b{Path(output).suffix}"):
-        run(tmp_path / output, games, test_output=tmp_path / test_output)
-    assert not (tmp_path / output).exists()
-
-
-def test_two_names_of_one_format_may_differ(games: Path, tmp_path: Path) -> None:
-    summary = run(tmp_path / "a.psv", games, test_output=tmp_path / "b.bin", test_share=0.3)
-    assert [len(read_all([output.path])) for output in summary.outputs] == [
-        output.positions for output in summary.outputs
-    ]
-
-
 def moves_of(raw: bytes) -> list[bytes]:
     """Return the moves of hcpe3 games, each with its candidates."""
     moves, at = [], 0
@@ -281,21 +202,6 @@ def test_candidates_and_visits_are_kept(sample_bytes: list[bytes], tmp_path: Pat
     old, new = moves_of(path.read_bytes()), moves_of(filtered.read_bytes())
     assert all(move in (was, was[:4] + b"\0\0") for was, move in zip(old, new, strict=True))
     assert sum(len(move) > 6 for move in new) == len(after)
-
-
-def test_split_of_positions_warns(games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(tmp_path / "a.hcpe", games)
-    summary = run(tmp_path / "train.psv", tmp_path / "a.hcpe", test_output=tmp_path / "test.psv", test_share=0.25)
-    assert "split by position" in summary.warnings[0]
-    assert "warning: a.hcpe: positions" in capsys.readouterr().err
-    shares = [output.positions for output in summary.outputs]
-    assert 0.2 < shares[1] / sum(shares) < 0.3
-    # Equal positions, such as the start position, are never in both parts.
-    train, test = (
-        {batch.pieces[i].tobytes() + batch.hands[i].tobytes() + bytes([batch.turn[i]]) for i in range(len(batch))}
-        for batch in (read_all([tmp_path / "train.psv"]), read_all([tmp_path / "test.psv"]))
-    )
-    assert not train & test
 
 
 def test_duplicates_are_kept_dropped_or_merged(games: Path, tmp_path: Path) -> None:

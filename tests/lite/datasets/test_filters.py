@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from lite.datasets import chunks
-from lite.datasets.convert import Conversion, ConversionSummary, convert
 from lite.datasets.stat import describe
 from lite.records.encode import encode_game
 from lite.records.formats import DECLARATION, MOVE_LIMIT, SENNICHITE, RecordError, hcpe_dtype
@@ -17,10 +15,7 @@ from lite.records.reader import read_all
 from search.rules.huffman import HCP, encode
 from search.rules.sfen import move_from_usi, position_from_sfen
 from search.rules.shogi import START_SFEN
-
-
-def run(output: Path, *inputs: Path, **options: Any) -> ConversionSummary:
-    return convert(Conversion(tuple(inputs), output, **options))
+from tests.lite.datasets.conftest import run
 
 
 def with_candidates(game: bytes) -> bytes:
