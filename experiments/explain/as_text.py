@@ -12,7 +12,8 @@ from experiments.language.words import Words
 from lite.notation.columns import columns_of, in_columns
 from lite.notation.move_text import line_text, piece_name, square_name
 from search.evaluation.leave_one_out import draw_contributions
-from search.rules.shogi import BLACK, KIND_LETTERS
+from search.rules.diagram import KANJI
+from search.rules.shogi import BLACK, EMPTY, KIND_LETTERS, KINDS
 
 MOVES_PER_LINE = 6
 JAPANESE_MOVES_PER_LINE = 4
@@ -21,6 +22,7 @@ SHOWN_MOVES = 30
 SHOWN_DIFFERENCES = 12
 """Largest number of pieces listed on which two networks disagree."""
 _PIECE_COLUMNS = 28
+_SQUARE_COLUMNS = 7
 
 
 def as_text(explained: Explained, words: Words = ENGLISH) -> str:
@@ -37,7 +39,7 @@ def as_text(explained: Explained, words: Words = ENGLISH) -> str:
     lines = [f"{explained.net}: {explained.sfen}", head, "", words.contributions, *_board(explained, words)]
     impossible = [piece_text(piece, words) for piece in explained.pieces if not piece.possible]
     if impossible:
-        lines.append(words.impossible.format(pieces=", ".join(impossible)))
+        lines.append(words.impossible.format(pieces=_listed(impossible, words)))
     count = len(explained.moves)
     which = words.best_moves if count > SHOWN_MOVES else words.all_moves
     lines += ["", words.moves_head.format(which=which.format(shown=SHOWN_MOVES, count=count))]
@@ -65,13 +67,44 @@ def _moves(explained: Explained, words: Words) -> list[str]:
 
 
 def _board(explained: Explained, words: Words) -> list[str]:
-    """Return the lines of the board and of both hands."""
-    *board, black, white = draw_contributions(explained.position, explained.men, explained.contributions)
-    hands = []
-    for side, line in zip(words.sides, (black, white), strict=True):
-        pieces = line.split(": ", 1)[1]
-        hands.append(words.hand.format(side=side, pieces=words.nothing if pieces == "nothing" else pieces))
-    return [*board, *hands]
+    """Return the lines of the board and of both hands, with the contributions of the pieces."""
+    if words is JAPANESE:
+        board = _board_in_kanji(explained)
+    else:
+        *board, _, _ = draw_contributions(explained.position, explained.men, explained.contributions)
+    return [*board, *_hands(explained, words)]
+
+
+def _board_in_kanji(explained: Explained) -> list[str]:
+    """Return the lines of the board as a KIF draws it: white's pieces have a `v`."""
+    values = {man.square: f"{value:+d}" for man, value in zip(explained.men, explained.contributions, strict=True)}
+    lines = ["   " + "".join(f"{file:7d}" for file in range(9, 0, -1))]
+    for rank, name in enumerate("一二三四五六七八九"):
+        squares = [file * 9 + rank for file in range(8, -1, -1)]
+        pieces = [_kanji(int(explained.position["board"][square])) for square in squares]
+        lines.append(f"{name} " + "".join(" " * (_SQUARE_COLUMNS - columns_of(piece)) + piece for piece in pieces))
+        lines.append("   " + "".join(f"{values.get(square, ''):>{_SQUARE_COLUMNS}s}" for square in squares).rstrip())
+    return lines
+
+
+def _kanji(piece: int) -> str:
+    return "・" if piece == EMPTY else ("v" if piece >= KINDS else "") + KANJI[piece % KINDS]
+
+
+def _hands(explained: Explained, words: Words) -> list[str]:
+    held: tuple[list[str], list[str]] = ([], [])
+    for man, value in zip(explained.men, explained.contributions, strict=True):
+        if man.square is None:
+            name = f"{piece_name(man.piece % KINDS)}×" if words is JAPANESE else f"{man.letters} x"
+            held[man.piece // KINDS].append(f"{name}{man.held} {value:+d}")
+    return [
+        words.hand.format(side=side, pieces=_listed(pieces, words) or words.nothing)
+        for side, pieces in zip(words.sides, held, strict=True)
+    ]
+
+
+def _listed(texts: Sequence[str], words: Words) -> str:
+    return ("、" if words is JAPANESE else ", ").join(texts)
 
 
 def difference_as_text(networks: tuple[str, str], rows: Sequence[Difference], words: Words = ENGLISH) -> str:

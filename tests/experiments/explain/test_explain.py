@@ -18,6 +18,7 @@ from experiments.network_kinds.position_values import evaluate
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig, LiteValueNetwork
 from lite.networks.untied import UntiedConfig
+from lite.notation.columns import columns_of
 from lite.training.checkpoint import save_model
 from liteshogi import __main__ as front_door
 from liteshogi.commands.explain import printed
@@ -203,7 +204,8 @@ def test_the_verb_prints_figures_and_draws_pictures(tmp_path: Path, capsys: pyte
     assert _answers(MIDDLE, "--compare", "default", "lite-16-4-32", "--language", "ja") == 0
     text = capsys.readouterr().out
     assert "後手番: 評価値" in text
-    assert "先手の持ち駒: B x1" in text
+    assert re.search("先手の持ち駒: 角×1 [+-]", text)
+    assert not re.search(" [+]?[PLNSGBRplnsgbr] ", text.split("\n各指し手")[0].split("\n", 1)[1])
     assert not re.search("black|white|hand|move|contribution", text)
     differences = text.split("差\n")[1].splitlines()
     assert all(
@@ -219,6 +221,16 @@ def test_moves_and_pieces_in_japanese_are_those_of_a_game_record(capsys: pytest.
     assert not re.search(r"\b[1-9][a-i][1-9][a-i]\b", text)
     assert _answers("startpos", "--language", "en") == 0
     assert re.search(r"\b7g7f +[+-]", capsys.readouterr().out)
+
+
+def test_the_board_in_japanese_has_kanji_in_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _answers("4kg2R/4g4/9/9/9/9/9/9/4R3K b - 1", "--language", "ja") == 0
+    lines = capsys.readouterr().out.splitlines()
+    top = next(number for number, line in enumerate(lines) if line.startswith("一 "))
+    assert lines[top].split() == ["一", "・", "・", "・", "・", "v玉", "v金", "・", "・", "飛"]
+    assert {columns_of(lines[top + 2 * rank]) for rank in range(9)} == {3 + 9 * 7}
+    assert lines[top + 18 : top + 20] == ["先手の持ち駒: なし", "後手の持ち駒: なし"]
+    assert lines[top + 20].startswith("（後手 ４一金、後手 ５二金 を除くと、")
 
 
 @pytest.mark.parametrize(
