@@ -140,7 +140,7 @@ def test_named_endings_errors_of_boards_and_compiled_parts_are_translated(text: 
         ("9 of 36 games, a leads with +3 +- 40, 1:02:03 left", "36局中 9局、首位 a +3 ± 40、残り 1:02:03"),
         (
             "1 of 4 games, first engine 1 points of 1, 0:15 left",
-            "4局中 1局、先に書いたエンジンが1局で1点、残り 0:15",
+            "4局中 1局、対局者1が1局で1点、残り 0:15",
         ),
         (
             "9 of at most 36 games, Elo +3 to +9, LLR 0.30 (-2.94 to 2.94), 0:03 left",
@@ -173,7 +173,7 @@ def test_named_endings_errors_of_boards_and_compiled_parts_are_translated(text: 
             "x.gif: the name must end in .svg or .png; name it x.svg",
             "x.gif: 名前の末尾は .svg か .png にしてください（例: x.svg）",
         ),
-        ("`a` 3: has no effect without `b` or `c`", "`a` 3: `b` か `c` がなければ意味がありません"),
+        ("`a` 3: has no effect without `b` or `c`", "`a` 3: `b` か `c` を指定しなければ効果がありません"),
         ("black or white", "black or white"),
         ("a message of another program", "a message of another program"),
     ],
