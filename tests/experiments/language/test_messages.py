@@ -26,9 +26,13 @@ PLAYERS_FILES = [
     *(
         ROOT / f"{name}.py"
         for name in (
+            "search/engine",
+            "search/primitives/memory",
             "search/system/bounds",
             "search/system/files",
             "search/system/folder_lock",
+            "search/system/metadata",
+            "search/compiling/cache_directory",
             "search/rules/sfen",
             "search/rules/play",
             "search/levels",
@@ -36,14 +40,22 @@ PLAYERS_FILES = [
             "search/mate/summary",
             "search/mate/table",
             "search/usi/usi_options",
+            "search/evaluation/leb128",
             "search/evaluation/network_file",
+            "search/evaluation/nnue_architecture",
             "search/evaluation/nnue_file",
             "search/evaluation/nnue_identification",
             "search/alphabeta/transposition",
+            "search/puct/onnx_file",
+            "search/puct/onnx_network",
+            "search/puct/tree_memory",
             "experiments/usi_client/dialogue",
             "experiments/usi_client/engines",
             "experiments/arena/process",
             "experiments/arena/tournament",
+            "experiments/elo/sprt",
+            "experiments/jobs/cluster",
+            "experiments/jobs/shards",
             "experiments/matches/counted_games",
             "experiments/matches/counted_match",
             "experiments/matches/named_player",
@@ -52,6 +64,7 @@ PLAYERS_FILES = [
             "experiments/network_kinds/player_command",
             "experiments/games/openings",
             "lite/run_folder",
+            "lite/training/checkpoint",
             "liteshogi/commands/match",
             "liteshogi/commands/report",
             "liteshogi/commands/explain",
@@ -61,6 +74,24 @@ PLAYERS_FILES = [
 """Files whose errors reach a player through analyse, explain, mate, match or report."""
 OF_VALUES_ALONE = ("{} is {}", "SFEN {}: {}", "SFEN {text}: {error}")
 """Messages that consist of translated values."""
+WITH_TEXTS = (
+    "{}: not the record of a run ({}); {}",
+    "{}: line {}: kind must be given; {}",
+    "a player in this process has no such option; {}",
+    "{}: truncated: a LEB128 block{}",
+    "{}: {}; train it again",
+)
+"""Messages with a value that is one of a few texts, each with an entry of its own."""
+OF_OTHER_CALLS = (
+    "this engine is already searching: wait for it, call `stop`, or use another engine",
+    "{} bytes of weights: a LEB128 block holds less than 4 GiB",
+    "the optimiser's {} is of no parameter of the network",
+    "the optimiser does not hold the same of every parameter",
+    "a field longer than its message",
+    "a field of kind {}",
+    "a number without end",
+)
+"""Messages of these files that training, export and Python raise, or that a message for the player replaces."""
 RAISING = ("Error", "error", "_disagreement")
 
 
@@ -86,7 +117,7 @@ def raised_messages() -> Iterator[tuple[str, str]]:
 
 
 def is_japanese(text: str) -> bool:
-    return any(ord(character) > 0x3000 for character in text)
+    return any("ぁ" <= character <= "ヿ" or "一" <= character <= "鿿" for character in text)
 
 
 def filled(text: str) -> str:
@@ -101,7 +132,8 @@ def test_every_error_that_a_player_meets_has_a_japanese_message() -> None:
     missing = []
     for place, text in places:
         words = [word for word in text.replace("{}", " ").replace("`", " ").split() if len(word) > 1 and word.isalpha()]
-        if text not in OF_VALUES_ALONE and words and not is_japanese(translated(filled(text))):
+        elsewhere = text in (*OF_VALUES_ALONE, *WITH_TEXTS, *OF_OTHER_CALLS)
+        if words and not elsewhere and not is_japanese(translated(filled(text))):
             missing.append(f"{place}: {text}")
     assert not missing, "\n".join(missing)
 
@@ -174,6 +206,51 @@ def test_named_endings_errors_of_boards_and_compiled_parts_are_translated(text: 
             "x.gif: 名前の末尾は .svg か .png にしてください（例: x.svg）",
         ),
         ("`a` 3: has no effect without `b` or `c`", "`a` 3: `b` か `c` を指定しなければ効果がありません"),
+        (
+            "`sprt` 10 0: must be two Elo, rising, within 1,000",
+            "`sprt` 10 0: -1000 から 1000 までのレート差を、小さい順に2つ指定してください",
+        ),
+        (
+            "`EvalArchitecture`: the architecture 'sfnn_halfkp_x_7_32': width 'x': must be 1 to 4096",
+            "`EvalArchitecture`: アーキテクチャ 'sfnn_halfkp_x_7_32': 幅 'x': 1 から 4096 にしてください",
+        ),
+        (
+            "'9/9': no black and no white king: a network evaluates only positions with both kings",
+            "'9/9': 先手と後手の玉がありません。ネットワークは両方の玉がある局面だけを評価します",
+        ),
+        (
+            "k.bin: weights: truncated: a LEB128 block of 1,000 bytes, and 12 are left",
+            "k.bin: weights: LEB128 のブロックが途中で切れています（1,000 バイトのうち 12 バイト）",
+        ),
+        (
+            "r/network.safetensors: a liteshogi network of version '9'; this program reads version 3; train it again",
+            "r/network.safetensors: バージョン '9' の変換前のネットワークです。読めるバージョンは 3 です。"
+            "学習し直してください",
+        ),
+        ("`nodes` 0: must be 1 to 9", "`nodes` 0: 1 から 9 にしてください"),
+        ("a mate table of 0 MB: choose 1 to 9", "詰み探索の置換表 0 MB: 1 から 9 にしてください"),
+        (
+            "runs/m: another run is at work here (process 12); wait for its end, or choose another folder",
+            "runs/m: 別の処理がこのフォルダを使用中です（プロセス 12）。"
+            "終わるのを待つか、別のフォルダを指定してください",
+        ),
+        (
+            "runs/m/results.jsonl: job 3 is there already; restore it from a copy, or choose another folder",
+            "runs/m/results.jsonl: ジョブ 3 が重複しています。バックアップから戻すか、別のフォルダを指定してください",
+        ),
+        (
+            "liteshogi: /a is not a directory; /b cannot be read: compiled code is stored in /c",
+            "liteshogi: /a はフォルダではありません。/b を読めません: コンパイル済みコードは /c に置きます",
+        ),
+        ("3 of 9 charts drawn, 0:02 left", "グラフ9枚中3枚、残り 0:02"),
+        (
+            "3 of 9 files of run 1 of 2 compared, 0:02 left",
+            "フォルダ2個中1個目、ファイル9個中3個、残り 0:02",
+        ),
+        (
+            "e broke off 2 times and made an illegal move 3 times, counted as lost, see x.log",
+            "e: 異常終了 2回と反則 3回（負けとして数えます。x.log を見てください）",
+        ),
         ("black or white", "black or white"),
         ("a message of another program", "a message of another program"),
     ],
@@ -242,6 +319,7 @@ def test_compiling_is_reported_in_the_commands_language(state, line, monkeypatch
         (["match", "default", "missing.bin", "--nodes", "100"], "ネットワークのファイルがありません"),
         (["match", "default", "missing-engine"], "エンジンがありません"),
         (["match", "default", "default", "--nodes", "100", "--games", "3"], "偶数"),
+        (["match", "default", "default", "--nodes", "100", "--sprt", "10", "0"], "小さい順"),
         (["match", "default", "default EvalFile=none.bin", "--nodes", "100"], "ファイルがありません"),
         (["match", "default", "default USI_Hsh=1", "--nodes", "100"], "USI_Hash ですか"),
         (["report", "missing"], "フォルダがありません"),
