@@ -1,6 +1,6 @@
 """Plans as TOML files: the networks to train, their measures, and their games.
 
-    [train]      options of every training, by the names of a run's config.json; [train.KIND]: of one kind of network
+    [train]      options of every training, by the names of a run's run.json; [train.KIND]: of one kind of network
     [measure]    what every network is measured on
     [play]       games, and which networks play them
     [data.NAME]  a set of positions, and how it is made; see `experiments.nets.data`

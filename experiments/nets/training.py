@@ -1,6 +1,6 @@
 """The training that a plan's options describe.
 
-Options have the names of a run's config.json. They are typed by the dataclasses that hold them: those of the training,
+Options have the names of a run's run.json. They are typed by the dataclasses that hold them: those of the training,
 of its optimiser, and of the network, which the option `kind` chooses.
 """
 

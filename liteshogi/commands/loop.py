@@ -111,8 +111,8 @@ class Command(Loop):
     config: Annotated[
         Path | None,
         tyro.conf.arg(
-            help="Training of the candidates: the config.json of a training, or a file like it with its kind. Without "
-            "it a dense network of width 128, both perspectives, mirrored, 6 epochs."
+            help="Training of the candidates: the run.json of a training, or a JSON object of its options with its "
+            "kind. Without it a dense network of width 128, both perspectives, mirrored, 6 epochs."
         ),
     ] = None
     json: Json = False
