@@ -228,7 +228,7 @@ class SearchClock:
             return None if self._due is None else (time.perf_counter() - self._due) * 1000
 
     def _ring(self, serial: int) -> None:
-        """Called at the end of a timer. A timer that was cancelled too late must not stop the next search."""
+        """End the search when a timer ends. A timer that was cancelled too late must not stop the next search."""
         with self._lock:
             if serial == self._serial and self._budget is not None:
                 self._expire()

@@ -142,7 +142,7 @@ class Engine(ABC):
         """The position that was set, a record of `search.rules.position.position_dtype`."""
         self.rules = Rules()
         self.multipv = 1
-        """Number of lines to find, where there are so many moves."""
+        """Number of lines to find; fewer are found if there are fewer moves."""
         self.level: Level | None = None
         """Strength of play; None means full strength. A level returns a single line, the one of its move."""
         self.random = Random()
@@ -231,9 +231,10 @@ class Engine(ABC):
         """Search a position until the first limit is reached; without a limit, to depth 12.
 
         `sfen` is `startpos` or an SFEN, `moves` are USI moves from there. `time_ms` limits the time in milliseconds.
-        `analysis` is described at `Limits`. Returns the best line or, with `multipv`, a list of at most so many lines,
-        best first. Raises ValueError for an illegal position or move, for `nodes` or `depth` outside the range of
-        `Limits`, and for `time_ms` or `multipv` below 1; RuntimeError while another thread searches with this engine.
+        `analysis` is described at `Limits`. Returns the best line or, with `multipv`, a list of at most `multipv`
+        lines, best first. Raises ValueError for an illegal position or move, for `nodes` or `depth` outside the range
+        of `Limits`, and for `time_ms` or `multipv` below 1; RuntimeError while another thread searches with this
+        engine.
         """
         if multipv is not None and multipv < 1:
             raise OptionError(f"`multipv` {multipv}: must be at least 1", "multipv")
@@ -322,7 +323,7 @@ class Engine(ABC):
         return replace(lines[drawn], rank=1)
 
     def decided(self, limits: Limits) -> Analysis | None:
-        """Return the answer where the rules decide it: a declaration (unless certain moves are asked for) or no legal
+        """Return the answer where the rules decide it: a declaration (unless `limits` restricts the moves) or no legal
         move."""
         declared = None if limits.moves else self._declaration()
         if declared:

@@ -33,7 +33,7 @@ def win_rate(score: float, cp_per_logit: float = CP_PER_LOGIT) -> float:
 
 
 def draw_value(rate: float, colour: int, cp_per_logit: float = CP_PER_LOGIT) -> tuple[int, int]:
-    """Centipawns of a draw to black and to white, if it is worth `rate` (0 to 1) to the side of this colour."""
+    """Return the centipawns of a draw to black and to white, if its value to the side `colour` is `rate` (0 to 1)."""
     score = score_of_rate(rate, cp_per_logit)
     return (-score, score) if colour else (score, -score)
 

@@ -43,7 +43,7 @@ class BenchResult:
     nodes: int
     """Nodes of all searches."""
     seconds: float
-    """CPU time of this process."""
+    """CPU seconds of this process."""
     nps: int
     """Nodes per second; 0 where the system counted no CPU time (Windows counts in 64ths of a second)."""
 

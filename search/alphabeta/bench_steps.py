@@ -68,7 +68,7 @@ class StepCosts:
     positions: int
     """Number of positions searched."""
     rows: dict[str, StepCost]
-    """Costs by the step that is left out; the first row, FULL_SEARCH, leaves out none."""
+    """Costs by the step that is left out; the first row, `full search`, leaves out none."""
 
 
 def nodes_to_depth(steps: int, network_path: str, depth: int, most_nodes: int) -> Searches:

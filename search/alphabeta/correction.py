@@ -1,8 +1,8 @@
 """Correction history: the error of the static evaluation in similar positions, and the evaluation without it.
 
-Positions are similar if they share their pawns, their small pieces, one side's other pieces, their hands, or the last
-move together with the one 2 or 4 plies before it. Each of these classes has a table of errors, indexed by hash
-(Stockfish's correction histories; the class of hands is this engine's own).
+Positions are similar if they share their pawns, their small pieces, one side's pieces without pawns, their hands, or
+the last move together with the move 2 or 4 plies before the position. Each of these classes has a table of errors,
+indexed by hash (Stockfish's correction histories; the class of hands is this engine's own).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Iterative deepening in compiled code, which returns to Python now and then.
+"""Iterative deepening in compiled code, which returns to Python after each depth that took long enough.
 
 `thread` holds the result of the last finished depth in `depth`, `score` and `line`, and the result of each depth in
 `found`. An interrupted iteration leaves its best move so far at the front of the root's moves and its line in `pv[0]`;
@@ -18,7 +18,7 @@ from search.rules.position import undo_move
 from search.score import INFINITE, MATE_BOUND
 
 WIDEST_MARGIN = 1500
-"""With a larger margin the window is open."""
+"""Largest margin of the window, in centipawns; beyond it the window is open."""
 FIRST_NODES = 20_000
 """Nodes that the first iteration may use although the search has been stopped: a few milliseconds."""
 GROWTH = 16
@@ -33,8 +33,8 @@ iterations took at most 5.4 times the earlier nodes."""
 def deepen(pos, thread, accumulators, network, last):
     """Search from the depth after `thread.depth` to `last` (int64), or until `thread.stop` is set.
 
-    With `thread.pause`, return after the first finished depth that lies so many nodes beyond the start: the first
-    depths take no longer than the return to Python.
+    With `thread.pause`, return after the first finished depth that ends at least this number of nodes after the start:
+    the first depths take no longer than the return to Python.
 
     Each depth is searched in a window around the last score, `thread.score`; the window grows on the side where the
     search fails. With `thread.root_first` (MultiPV) the search looks for the best of the root moves from that index on.

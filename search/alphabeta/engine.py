@@ -326,7 +326,7 @@ class AlphaBetaEngine(Engine):
         return [replace(line, rank=rank, nodes=nodes, milliseconds=milliseconds) for rank, line in enumerate(found, 1)]
 
     def _enough(self, record: np.void, depth: int, score: int, lines: int) -> bool:
-        """Whether another iteration is not worth beginning.
+        """Whether another iteration would gain too little to begin it.
 
         With several lines a reader wants to compare them, so how settled the move is does not count.
         """

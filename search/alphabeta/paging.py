@@ -87,7 +87,7 @@ def grow_within(table: TranspositionTable, left: float | None) -> bool:
 
 
 def _wanted(table: TranspositionTable) -> int:
-    """Number of clusters that the table should use: twice as many as now, or unchanged."""
+    """Number of clusters that the table should use: twice as many if those in use are full and more are backed."""
     used, there = int(table.record["clusters"]), _backed.get(table, table.clusters)
     return 2 * used if 2 * used <= there and table.filled() >= FULL else used
 

@@ -1,4 +1,4 @@
-"""Moves of a node in the order worth trying, generated only as far as they are needed.
+"""Moves of a node, the most promising first, generated only as far as they are needed.
 
 1. the table move   2. captures and pawn promotions that lose nothing, most valuable victim and history first
 3. quiet moves by history, with a premium for safe checks   4. captures that lose material

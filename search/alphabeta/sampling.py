@@ -20,7 +20,7 @@ PLACEMENT_WORDS = PLACEMENT_BYTES // 8
 NEVER = 1 << 62
 """Value of `thread.sample_at` for a search without sampling."""
 MAIN, QUIESCENCE = 0, 1
-"""Kind of search in which a sample was taken."""
+"""Part of the search in which a sample was taken."""
 
 
 @jit

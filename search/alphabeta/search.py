@@ -1,6 +1,6 @@
 """Principal variation search with the pruning, reductions and extensions of a modern shogi engine.
 
-The steps of a node are numbered in `search_node`. Scores are centipawns of the side to move, fail-soft; a pawn is worth
+The steps of a node are numbered in `search_node`. Scores are centipawns of the side to move, fail-soft; a pawn counts
 about 90. The techniques and most of their proportions are those of Stockfish and YaneuraOu. Numbers in
 `search.alphabeta.parameters` are tuned by games.
 """
@@ -223,7 +223,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                     return score
         improving = improving or static >= beta
 
-        # 9. Internal iterative reduction: without a table move the node is not worth its full depth yet.
+        # 9. Internal iterative reduction: without a table move the node does not deserve its full depth yet.
         if (
             steps & INTERNAL_REDUCTION
             and depth >= tuned.internal_depth

@@ -26,7 +26,7 @@ from search.rules.shogi import (
 
 _KING_VALUE = 15000
 EXCHANGE_VALUE = np.where(np.arange(KINDS) == KING, _KING_VALUE, PIECE_VALUE)
-"""Centipawns of each kind; the king is worth more than an exchange can win."""
+"""Centipawns of each kind; the king's value exceeds what an exchange can win."""
 # Groups from the least to the most valuable attacker.
 _ATTACK_ORDER = np.array([PAWN, LANCE, KNIGHT, SILVER, GOLDS, BISHOP, HORSES, ROOK, DRAGONS, KING], np.int64)
 _GROUP_VALUE = np.zeros(GROUPS, np.int64)

@@ -96,7 +96,7 @@ thread_dtype = record_dtype(
         ("move_count", np.int32, PLIES),
         ("statistic", np.int32, PLIES),  # histories of the move being searched
         ("reduction", np.int32, PLIES),  # plies by which the move being searched is reduced
-        ("cut_count", np.int32, PLIES),  # fail-highs among the child nodes of the ply
+        ("cut_count", np.int32, PLIES),  # fail-highs at the ply since its grandparent was entered
         ("moves", np.uint16, (PLIES, MAX_MOVES)),
         ("keys", np.int32, (PLIES, MAX_MOVES + 24)),  # ordering keys of `moves`, see picker.py
         ("drop_scores", np.int32, 96),

@@ -35,7 +35,7 @@ MOVE_RECORDS = {
     HAS_DEPTH: np.dtype([("move", "<u2"), ("value", "<i2"), ("depth", "<u2")]),
 }
 CHECK_WHOLE = 1 << 18
-"""The index of a book of at most so many positions is checked whole when it is opened."""
+"""Largest number of positions of a book whose whole index is checked when it is opened."""
 SAMPLES = 64
 """Number of records of a larger index that are checked."""
 

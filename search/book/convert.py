@@ -31,7 +31,7 @@ class ConvertedBook:
     moves: int
     """Moves written."""
     duplicates: int
-    """Entries left out: of several with one position, the first one with the lowest move number is kept."""
+    """Entries left out: of several entries of one position, the first with the lowest move number is kept."""
     ignored: int
     """Lines and positions that could not be read."""
     first_ignored: str

@@ -23,7 +23,7 @@ from unicodedata import normalize
 from search.book.book_move import Book, BookMove, Say
 
 READ_WHOLE = 16 << 20
-"""A book of at most so many bytes is read whole when it is opened, and every line is checked."""
+"""Largest size in bytes of a book that is read whole when it is opened, with every line checked."""
 SAMPLES = 64
 """Number of places of a larger book where its order is checked."""
 LONGEST_ENTRY = 1 << 16

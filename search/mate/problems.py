@@ -32,7 +32,7 @@ class MateProblem:
 
 
 def read_problems(path: Path) -> list[MateProblem]:
-    """Read the problems of a file: one SFEN a line, or one JSON object a line with "sfen" and optionally "ply".
+    """Read the problems of a file: one SFEN per line, or one JSON object per line with "sfen" and optionally "ply".
 
     Raises ValueError that names the file and the line that cannot be read.
     """

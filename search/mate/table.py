@@ -49,7 +49,7 @@ class MateTable:
     """A table of `megabytes` MiB, whose memory is touched as it fills; jitted code takes `.record`."""
 
     def __init__(self, megabytes: int) -> None:
-        """Allocate the table. Raises MemoryError if it does not fit."""
+        """Allocate a table of `megabytes` MiB. Raises MemoryError if it does not fit."""
         try:
             entries = min((megabytes << 20) // ENTRY_BYTES, 0xFFFFFFFF)  # an index has 32 bits
             self._words = aligned_zeros((entries + WINDOW) * 4, np.uint64)

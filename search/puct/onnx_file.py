@@ -39,7 +39,7 @@ def require_onnx(path: Path) -> None:
 def open_session(path: Path, device: Device = "cpu") -> Any:
     """Open the file in an onnxruntime session on one core of the CPU, or on a GPU.
 
-    Raises OSError, or ValueError with a message of one line, also where "gpu" is asked for and cannot be used.
+    Raises OSError, or ValueError with a message of one line, also if "gpu" is requested and cannot be used.
     """
     require_onnx(path)
     try:
@@ -129,7 +129,7 @@ def _messages(message: memoryview, number: int) -> Iterator[memoryview]:
 
 
 def _varint(message: memoryview, at: int) -> tuple[int, int]:
-    """Return the number that begins at a byte, seven bits a byte, and its end."""
+    """Return the number that begins at the byte `at`, seven bits per byte, and the index after it."""
     value = 0
     for shift in range(0, 70, 7):
         byte = message[at]

@@ -1,8 +1,8 @@
 """Records of the PUCT search: nodes and edges of the tree, and the path of a playout.
 
 A node holds the sums of its mover's win rates and of the probabilities of a draw. The win rates count a draw as half a
-win, as the network was trained. The real value of a draw to the side enters only where moves are compared: value = win
-+ draw * (draw_value - 0.5) (T. Yamaoka, "Predicting sennichite", the origin of the draw head). So one tree serves every
+win, as the network was trained. The value of a draw to the side enters only where moves are compared: value = win +
+draw * (draw_value - 0.5) (T. Yamaoka, "Predicting sennichite", the origin of the draw head). So one tree serves every
 value of a draw. A draw by repetition is win 0.5, draw 1.
 
 A node's edges follow an edge that names their owner, in the order of falling priors. Unvisited moves differ in nothing
