@@ -17,7 +17,7 @@ from pathlib import Path
 from search.compiling.cache_directory import check_owner, error_text, make_directory, note_use, report_once
 
 PATIENCE_SECONDS = 10.0
-"""A process that waits longer than this for another one's compilation reports it."""
+"""Seconds after which a process reports that it waits for another one's compilation."""
 LOCK_NAME = "lock"
 _POLL_SECONDS = 0.03
 _SUM_BYTES = hashlib.sha256().digest_size

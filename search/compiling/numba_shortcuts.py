@@ -47,7 +47,7 @@ def _replace(owner: Any, name: str, function: Callable[..., Any]) -> None:
 
 
 def _keep_texts_of_records() -> None:
-    """Make the text of a record type once. A thread's has 80 fields, and every pass asks for it again."""
+    """Make the text of a record type once. A thread's record has 80 fields, and every pass needs the text again."""
     make = types.Record.__repr__
     texts: dict[int, tuple[Any, str]] = {}
 

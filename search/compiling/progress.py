@@ -23,9 +23,9 @@ from search.system.threads import started
 
 TABLE = Path(__file__).with_name("compile_times.json")
 REPORT_SECONDS = 5.0
-"""Interval of reports."""
+"""Seconds between two reports."""
 QUIET_SECONDS = 2.0
-"""Compiling that takes no longer is not reported on a terminal, and a pause of this length ends it."""
+"""Shortest compiling that is reported on a terminal, and the pause that ends the report, in seconds."""
 PRIOR_SECONDS = 2.0
 """Weight of the assumption that this machine is as fast as the one that was measured."""
 SUBJECTS = {
@@ -56,11 +56,11 @@ def compile_times() -> dict[str, dict[str, float]]:
 
 
 class CompileProgress:
-    """Progress of compiling in this process. One thread compiles at a time; any thread may ask for the state."""
+    """Progress of compiling in this process. One thread compiles at a time; any thread may read the state."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.watched = False
-        """Whether somebody asks for `state`; otherwise a thread reports it."""
+        """Whether a caller reads `state`; otherwise a thread reports it."""
         self.seconds: dict[str, float] = {}
         """CPU seconds of the functions compiled here, without those that they call."""
         self._clock = clock
@@ -107,7 +107,7 @@ class CompileProgress:
                 self._stack.clear()
 
     def begin(self, name: str) -> None:
-        """A function is missing and is compiled now; `name` has its module."""
+        """Note that a missing function begins to be compiled; `name` includes its module."""
         self._note_time()
         if self._begun is None:
             self._begun = self._clock()
@@ -135,14 +135,14 @@ class CompileProgress:
         return FURTHER if is_further else SUBJECTS.get(part, FURTHER)
 
     def end(self, name: str) -> None:
-        """The function is compiled."""
+        """Note that the innermost function is compiled."""
         self._note_time()
         self._present.add(name)
         if self._stack:
             self._stack.pop()
 
     def load(self, name: str) -> None:
-        """The function was found in the cache."""
+        """Note that the function `name` was found in the cache."""
         self._present.add(name)
 
     def _note_time(self) -> None:

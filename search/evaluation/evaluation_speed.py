@@ -192,13 +192,13 @@ class Times:
     """Nanoseconds of the parts of one network's evaluation."""
 
     update_ns: float
-    """Incremental update of all perspectives, per position."""
+    """Nanoseconds of an incremental update of all perspectives, per position."""
     forward_ns: float
-    """Layers after the sums, per position."""
+    """Nanoseconds of the layers after the sums, per position."""
     refresh_ns: float
-    """Refresh, per perspective."""
+    """Nanoseconds of a refresh, per perspective."""
     network: str
-    """Feature set and dimensions."""
+    """Feature set and dimensions of the network."""
 
 
 @dataclass(frozen=True)

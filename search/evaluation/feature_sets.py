@@ -52,7 +52,8 @@ MEN = 38
 
 HAND_ROW_START = np.array([0, 8, 12, 16, 24, 26, 20], np.int64)
 HAND_ROW_LIMIT = np.array([8, 4, 4, 4, 2, 2, 4], np.int64)
-"""Start and count of a side's hand rows by kind P L N S B R G, in the order P L N S G B R; a ninth pawn has no row."""
+"""Number of a side's hand rows by kind P L N S B R G; the first ones are HAND_ROW_START, with the rows in the order P L
+N S G B R. A ninth pawn has no row."""
 HAND_ROWS = 28
 PIECE_SQUARE_ROWS = 28 * SQUARES + 2 * HAND_ROWS
 
@@ -163,7 +164,7 @@ def _piece_square_row(code: int) -> int:
 
 
 def _bona_piece(code: int) -> int:
-    """Return the BonaPiece number of a code; kings have numbers of their own, behind all others."""
+    """Return the BonaPiece number of a code; kings have numbers of their own, after all others."""
     if code >= HAND_CODES:
         colour, slot = divmod(code - HAND_CODES, HAND_SLOTS)
         return int(BONA_HAND[colour, HAND_SLOT_KIND[slot]] + HAND_SLOT_COUNT[slot] - 1)
@@ -183,7 +184,7 @@ def _folded(code: int) -> int:
 
 
 def _folded_second(code: int) -> int:
-    """Return the row of a king's own plane behind the folded ones; NO_ROW for all other codes."""
+    """Return the row of a king's own plane, after the folded ones; NO_ROW for all other codes."""
     piece = _bona_piece(code)
     return piece + SQUARES if piece >= BONA_END else NO_ROW
 

@@ -159,7 +159,7 @@ def activate_squared(source, extra, shift, target, width):
 
 
 def _make_pairwise(block: int) -> Any:
-    """Return an intrinsic that multiplies blocks of clipped sums with those that lie `apart` bytes behind them."""
+    """Return an intrinsic that multiplies blocks of clipped sums with those that lie `apart` bytes after them."""
 
     @intrinsic
     def multiply_blocks(context, source, extra, apart, wrapped, shift, target, blocks):
@@ -189,7 +189,8 @@ def _make_pairwise(block: int) -> Any:
 
 @intrinsic
 def _multiply_doubled(context, source, extra, apart, target, blocks):
-    """The same for sums of 15 bits and no shift: doubling takes an addition, where shifts have one unit alone."""
+    """Multiply pairs as `_make_pairwise` does, for sums of 15 bits and no shift. Doubling is an addition, which more
+    units of a CPU execute than shifts."""
 
     def emit(context, builder, signature, arguments):
         source, extra, apart, target, blocks = arguments

@@ -1,6 +1,6 @@
 """Signed LEB128 blocks of an nn.bin: 17 bytes of magic, u32 bytes of payload, the payload.
 
-A value has 7 bits a byte, low ones first; bit 7 says that another byte follows, bit 6 of the last byte is the sign.
+A value has 7 bits per byte, low ones first; bit 7 says that another byte follows, bit 6 of the last byte is the sign.
 Values are int16, so that no value is longer than three bytes. Most weights take one byte: chunks are decoded by NumPy
 as if all did, and the few longer values are put in their places.
 """

@@ -258,7 +258,7 @@ def _check_stacks(net: EvalNetwork) -> None:
 
 
 def _check_shards(net: EvalNetwork, outputs: int) -> None:
-    """Check the shards of a first layer with so many outputs."""
+    """Check the shards of a first layer with `outputs` outputs."""
     shards, inputs = net.shards, net.view_inputs * net.perspectives
     if shards is None:
         return

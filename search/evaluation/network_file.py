@@ -264,8 +264,8 @@ def load_network(
     """Return the network of a file, an nn.bin of YaneuraOu too, or a shipped one by its name (`default`).
 
     fv_scale, architecture: the divisor of an nn.bin's output and YaneuraOu's name of the network, see
-    `nnue_file.read_nnue`; other files hold their own, and both are ignored for them.
-    Raises OSError or ValueError, one line that names the file and says what is wrong with it.
+    `nnue_file.read_nnue`; other files hold their own, and both are ignored for them. Raises OSError or ValueError, one
+    line that names the file and the fault.
     """
     path = network_file(path)
     if path.is_dir():

@@ -1,10 +1,10 @@
 """Identify the architecture of an nn.bin by its text, hashes and sizes, or by the name that the caller gives.
 
 YaneuraOu enforces the version and the size alone: it only warns where hashes differ and never reads the text, and
-trainers exist that write a wrong text. So the text is believed if the file has the sizes that it asks for, else, for a
-classic network, the hashes. What neither settles needs a name, and the error lists those that the sizes fit. The sizes
-alone are never enough for an SFNN: a first layer of 7 outputs with a shortcut looks like one of 8 without, hand64 like
-hand64z, k9k9 like k9k9z, and shards like none.
+trainers exist that write a wrong text. So the text is believed if the file has the sizes that it implies, else, for a
+classic network, the hashes. A file that neither identifies needs a name, and the error lists the names that fit its
+sizes. The sizes alone are never enough for an SFNN: a first layer of 7 outputs with a shortcut looks like one of 8
+without, hand64 like hand64z, k9k9 like k9k9z, and shards like none.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _unnamed(problem: str, fitting: Fitting) -> UnnamedArchitecture:
 
 
 def _wrong_size(problem: str, fitting: Fitting) -> ValueError:
-    """Return the error for a file of another size than its text asks for: the text may be wrong, or the file."""
+    """Return the error for a file whose size does not fit its text: either of them may be wrong."""
     return _unnamed(problem, fitting) if fitting() else ValueError(problem)
 
 
@@ -232,7 +232,7 @@ def identify_sfnn(words: str, sizes: Sizes, named: str | None = None) -> Archite
     """Return the architecture of an SFNN's file.
 
     `named`: YaneuraOu's name, for a file whose text names none. Raises ValueError for a file of another size than its
-    text asks for, OptionError for a wrong name, and UnnamedArchitecture for a missing one; `sizes.values` makes their
+    text implies, OptionError for a wrong name, and UnnamedArchitecture for a missing one; `sizes.values` makes their
     lists exact.
     """
     fitting = cache(lambda: list(_sfnn_of_size(sizes)))

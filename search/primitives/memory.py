@@ -52,7 +52,7 @@ def aligned_zeros(count: int, dtype: np.dtype | type) -> np.ndarray:
 def sparse_zeros(count: int, dtype: np.dtype | type) -> np.ndarray:
     """Return a zeroed array on small pages, for use if only a few scattered elements may ever be touched.
 
-    With huge pages, which NumPy asks for, a few hundred touches would occupy all of it. Raises MemoryError if it does
+    With huge pages, which NumPy requests, a few hundred touches would occupy all of it. Raises MemoryError if it does
     not fit.
     """
     return _mapped_zeros(count * np.dtype(dtype).itemsize, "MADV_NOHUGEPAGE").view(dtype)

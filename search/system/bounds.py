@@ -1,7 +1,7 @@
 """Checks of options: bounds of whole numbers, and options that have no effect.
 
 Callers check options before they write anything. A number that is too large would otherwise overflow in compiled code,
-or ask for more threads than the system allows.
+or would request more threads than the system allows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command line that started this work, for the records that long work leaves behind.
+"""The command line that started this work, for the records of long work.
 
 The front door sets it; from Python it is empty. Rooms below read it only to write it down.
 """
@@ -13,7 +13,7 @@ _ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
 
 
 def command_arguments() -> tuple[str, ...]:
-    """Return the words behind the program's name; empty where no command line started this work."""
+    """Return the words after the program's name; empty if no command line started this work."""
     return _ARGUMENTS.get()
 
 

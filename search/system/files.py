@@ -1,4 +1,4 @@
-"""Files that are written completely or not at all. Errors name the file that the caller asked for."""
+"""Files that are written completely or not at all. Errors name the file that the caller named."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Adapter(ABC, Generic[E]):
 
     @abstractmethod
     def make(self, values: OptionValues, say: Say) -> E:
-        """Make the engine, which compiles code at a first start. Parts that cannot be had are reported and left out."""
+        """Make the engine, which compiles code at a first start. Unavailable parts are reported and left out."""
 
     @abstractmethod
     def apply(self, engine: E, values: OptionValues, say: Say) -> None:

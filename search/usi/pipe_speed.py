@@ -58,7 +58,7 @@ class _Session:
 
 @dataclass(frozen=True)
 class ShortSearch:
-    """A short search of so many nodes: medians over the positions of a game."""
+    """Times of a short search with a number of nodes: medians over the positions of a game."""
 
     go_ms: float
     """Milliseconds of `go nodes N` alone."""

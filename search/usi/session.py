@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 AUTHOR = "the LiteShogi authors"
 KEEP_ALIVE_SECONDS = 5.0
-"""Interval of lines to a GUI that waits for `readyok`."""
+"""Seconds between two lines to a GUI that waits for `readyok`."""
 LOOK_SECONDS = 0.5
-"""Interval of looks whether compiling has begun."""
+"""Seconds between two checks whether compiling has begun."""
 LAST_WORD_SECONDS = 0.5
-"""Time that the end of input waits for a search to write its move."""
+"""Seconds that the end of input waits for a search to write its move."""
 BACKING_SECONDS = 1.0
-"""Longest time from `isready` that the answer waits for the engine's memory."""
+"""Most seconds from `isready` that the answer waits for the engine's memory."""
 LONGEST_MESSAGE = 400
 
 
@@ -162,7 +162,7 @@ class Session:
         self._importing = started(threading.Thread(target=_import_engine))
 
     def _usi_tunables(self, _: str) -> None:
-        """ShogiArena asks for a list of tunable options; the declared options are complete."""
+        """Answer ShogiArena's request for tunable options; the declared options are complete."""
         self._write("usi_tunablesok")
 
     def _isready(self, _: str) -> None:

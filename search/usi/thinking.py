@@ -77,7 +77,7 @@ class Thinking:
         self._release.set()
 
     def end(self, seconds: float | None = None) -> None:
-        """End the search, if any, and wait until it has written its move, at most so many seconds."""
+        """End the search, if any, and wait until it has written its move, at most `seconds` seconds."""
         if not self._done.is_set():
             self._interrupt()
             self._release.set()
