@@ -1,4 +1,4 @@
-"""Files of JSON objects, one a line, that a process may be adding to, or was when it was killed."""
+"""Files of JSON objects, one per line, to which a process may be adding lines, or was when it was killed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def whole_bytes(path: Path) -> int:
 
 
 def _last_end(file: BinaryIO, size: int) -> int:
-    """Return the place behind the last line break before `size`; 0 if there is none."""
+    """Return the place after the last line break before `size`; 0 if there is none."""
     stop = size
     while stop > 0:
         start = max(0, stop - (1 << 16))

@@ -150,7 +150,7 @@ class RunRecord:
     """Time of the first call, ISO 8601 in UTC."""
     updated: str
     seconds: float
-    """Time that calls have worked, without the pauses between them."""
+    """Seconds that calls have worked, without the pauses between them."""
     state: State
     totals: dict[str, int | float]
     """Sums over what has been found, as of `updated`."""
@@ -185,7 +185,7 @@ class Provenance:
     updated: str
     """Time of the last call."""
     seconds: float
-    """Time that calls have worked, without the pauses between them."""
+    """Seconds that calls have worked, without the pauses between them."""
     totals: dict[str, int | float]
     """Sums over what has been found."""
     format: str = FORMAT

@@ -117,7 +117,7 @@ def _fault(kind: Any, value: Any, place: str) -> str:
 
 
 def _as_list(kind: Any, value: Any) -> str:
-    """Return advice to write a single value as a list, where that is what `kind` asks for; else nothing."""
+    """Return advice to write a single value as a list if `kind` requires one; else an empty string."""
     if get_origin(kind) is not tuple or get_args(kind)[-1] is not Ellipsis or not isinstance(value, str | int | float):
         return ""
     try:

@@ -98,13 +98,13 @@ class WrittenFile:
     games: int
     """Games written; 0 if the inputs hold single positions and the format does too."""
     positions: int
-    """Positions written, as far as they are for training."""
+    """Positions written; of games, only those marked for training."""
     bytes: int
 
 
 @dataclass(frozen=True)
 class ConversionSummary:
-    """Counts of what a conversion read, left out and wrote."""
+    """Counts of the records that a conversion read, left out and wrote."""
 
     files: int
     """Number of input files."""

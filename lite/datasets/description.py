@@ -1,4 +1,5 @@
-"""The provenance of data that this program has made: from which networks and games, how, and how many there are."""
+"""The provenance of data that this program has made: the networks and games behind them, the options, and the
+totals."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def _move_entries(old, new):
 
 @jit
 def _merged(entries, hashes, first, results, played, scored, scores):
-    """Fill the merged label of each hash, and set first bool[n] for hashes that are asked for the first time."""
+    """Fill the merged label of each hash, and set first bool[n] for hashes that are requested for the first time."""
     for index in range(hashes.size):
         entry = entries[_find(entries, hashes[index])]
         first[index] = entry.written == 0
@@ -171,7 +171,7 @@ class MergedLabels:
     """Labels merged over all occurrences of each of n hashes."""
 
     first: np.ndarray
-    """bool (n,): whether the hash is asked for the first time."""
+    """bool (n,): whether the hash is requested for the first time."""
     results: np.ndarray
     """f4 (n,): most frequent game result for the mover; a draw if there is none."""
     played: np.ndarray

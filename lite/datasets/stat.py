@@ -34,7 +34,7 @@ class DataSummary:
     formats: list[str]
     """Formats that occur."""
     bytes: int
-    """Total size of the files."""
+    """Total size of the files in bytes."""
     descriptions: dict[str, Provenance]
     """Provenance of generated data by folder."""
     records_read: int
@@ -50,7 +50,7 @@ class DataSummary:
     results: dict[str, int]
     """Counts by result."""
     duplicate_positions: int
-    """Positions that occurred before."""
+    """Positions that equal an earlier one."""
     duplicates_estimated: bool
     """Whether the numbers of duplicates are estimates, for very large files."""
     in_check: float
@@ -69,7 +69,7 @@ class DataSummary:
     plies: dict[str, int] | None
     """Percentiles of the number of moves per game; None without games."""
     duplicate_games: int | None
-    """Games that occurred before; None without games."""
+    """Games that equal an earlier one; None without games."""
     candidates_a_move: float | None
     """Mean number of candidates per move; None without games."""
 

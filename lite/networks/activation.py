@@ -24,7 +24,7 @@ class Activation:
     clipped: bool
     """Whether the next layer reads the clipped sums."""
     squared: bool
-    """Whether the next layer reads their squares, behind the clipped sums."""
+    """Whether the next layer reads the squares of the clipped sums, after those sums."""
     pairwise: bool = False
     """Whether the next layer reads products of two clipped sums each, and nothing else."""
 

@@ -1,4 +1,5 @@
-"""The active rows of positions in YaneuraOu's feature sets, for training; `first_layer.py` lists those of others."""
+"""The active rows of positions in YaneuraOu's feature sets, for training; `first_layer.py` lists the rows of
+`piece_square`."""
 
 from __future__ import annotations
 

@@ -93,7 +93,8 @@ def _fill_first_layer(model: DensePieceSquareNetwork, network: EvalNetwork) -> N
 
 
 def _half_step(shift: int) -> int:
-    """Return what the fold adds to sums that are shifted down, so that they are rounded to the nearest."""
+    """Return the number that the fold adds to sums before they are shifted down, so that they are rounded to the
+    nearest."""
     return (1 << shift) >> 1
 
 

@@ -1,7 +1,7 @@
 """Networks to train from the integers that an engine plays with.
 
-Those of an nn.bin are read here, by the inverse of the rounding that `export.quantise_nnue` does; those of a folded
-network in `from_folded.py`.
+The integers of an nn.bin are converted here, by the inverse of the rounding that `export.quantise_nnue` does, and the
+integers of a folded network in `from_folded.py`.
 """
 
 from __future__ import annotations

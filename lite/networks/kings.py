@@ -67,9 +67,10 @@ class Kings:
         return torch.where((bucket == 1)[:, None], reversed_, x1), torch.zeros_like(bucket)
 
     def place(self, rows: np.ndarray, start: np.ndarray, hands_apart: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of `list_active_rows`, as the own king of each sample sees them, of the trained table.
+        """Return rows of `list_active_rows` as the own king of each sample sees them, numbered as in the trained table.
 
-        hands_apart: of a table in which the board's rows of all buckets stand before the hands'.
+        start: of `list_active_rows`. hands_apart: whether the table has the board's rows of all buckets before the
+        hands'. Returns (rows, an unsigned integer array [total], and start).
         """
         if self.feature_set.king_stride == 0:
             return rows, start
@@ -83,7 +84,8 @@ class Kings:
 
 @jit
 def _place_rows(rows, start, king_bucket, mirrored, strides, placed):
-    """strides: distance between buckets of board rows and of hand rows, offset of hand rows, and the check row."""
+    """Write the numbers of rows in the trained table to `placed`, for `Kings.place`. strides: distance between buckets
+    of board rows and of hand rows, offset of hand rows, and the check row."""
     for sample in range(len(start) - 1):
         king = NO_KING
         for place in range(start[sample], start[sample + 1]):

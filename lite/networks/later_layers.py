@@ -1,7 +1,7 @@
 """The layers after the first one that the options of dense, lite and untied networks describe.
 
-Without stacks, shortcut and squares they are plain linear layers, which each network names itself. With one of these
-parts they are one `LayerStacks`.
+Without stacks, shortcut and squares, the layers are plain linear layers, which each network names itself. With one of
+these parts, they are one `LayerStacks`.
 """
 
 from __future__ import annotations

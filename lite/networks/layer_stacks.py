@@ -40,7 +40,7 @@ from search.evaluation.stacks import (
 from search.rules.shogi import HAND_KINDS, SQUARES
 
 MOST_AT_ONCE = 16
-"""Most stacks that another device than a CPU computes for every position, to select one afterwards."""
+"""Largest number of stacks of which a GPU computes all for every position, to select one afterwards."""
 
 Layers = list[tuple[torch.Tensor, torch.Tensor]]
 """(weight [stacks, out, in], bias [stacks, out]) of each layer."""

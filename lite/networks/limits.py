@@ -8,7 +8,7 @@ from search.evaluation.network import MAX_LAYER, MAX_LAYERS
 
 
 def check_choice(name: str, found: Any, choices: tuple[Any, ...]) -> None:
-    """Raises ValueError if it is none of them."""
+    """Raise ValueError unless `found`, the value of the option `name`, is one of `choices`."""
     if isinstance(found, bool) or found not in choices:
         raise ValueError(f"{name} {briefly(found)}: choose one of {', '.join(map(str, choices))}")
 

@@ -69,7 +69,7 @@ def _sum_lines(columns, board, hands, base, rows, start, sums, moments):
     """Compute `sums[s]` as base plus the rows of sample s, and each column's moments as in `TableSums.sum`.
 
     columns [directions, 81]: first column of the line of each square. board (pieces * 81, directions * lanes): for each
-    piece and square the numbers of its line in each direction, with zeros behind its C channels, as they are added to
+    piece and square the numbers of its line in each direction, with zeros after its C channels, as they are added to
     the next line, too. hands (other rows, N). sums: room for SPARE numbers must follow.
     """
     flat, row_lanes, width, directions = board.reshape(-1), board.shape[1], len(base), len(columns)
@@ -94,7 +94,7 @@ def _sum_lines(columns, board, hands, base, rows, start, sums, moments):
 
 @jit
 def _scatter_lines(columns, gradient, rows, start, first, last, board, hands):
-    """Add the gradient of each sample to that of its rows; board's numbers behind the C channels get a meaningless one.
+    """Add the gradient of each sample to that of its rows; board's numbers after the C channels get a meaningless one.
 
     gradient: room for SPARE numbers must follow.
     """

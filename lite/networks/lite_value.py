@@ -187,7 +187,7 @@ class LiteValueNetwork(ValueNetwork):
     def _embeddings(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return the embeddings of pieces (buckets, 28, D), of hands (buckets, 56, D), and of an empty square (D,).
 
-        Those of pieces are differences to that of an empty square.
+        The embeddings of pieces are differences from the embedding of an empty square.
         """
         pieces, empty = self.l1_1.weight[:EMPTY], self.l1_1.weight[EMPTY].detach()
         # The padding row is zero after any training, yet a loaded net may hold something else there; rows are then

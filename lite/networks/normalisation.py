@@ -27,7 +27,7 @@ def activate(sums, scale, shift, ceiling, square_offset, pair_block, first, last
     """Scale and shift the sums of samples first..last and clip them to 0..ceiling.
 
     Their squares follow from column `square_offset`: 0 replaces the clipped sums by them, -1 leaves them out. A
-    `pair_block` above 0 writes products instead: of every block of so many sums, the first half times the second.
+    `pair_block` above 0 writes products instead: of every block of `pair_block` sums, the first half times the second.
     """
     if pair_block > 0:
         _multiply_pairs(sums, scale, shift, ceiling, pair_block, first, last, result)

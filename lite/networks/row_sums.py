@@ -22,7 +22,7 @@ from search.primitives.llvm import i64, load, store, vector
 BLOCK = 512
 """Samples whose gradients are distributed together: 256 KB at 128 outputs, which fits into the cache."""
 SPARE = 8
-"""Numbers behind sums and gradients that kernels may read and write without effect."""
+"""Numbers after sums and gradients that kernels may read and write without effect."""
 _BUCKET = BLOCK + 32
 """Places from one row's bucket to the next: not a power of two, which would map all buckets to a few cache lines."""
 _MOST_BUCKETS = 8192

@@ -1,8 +1,8 @@
 """SFNN for training: the networks that YaneuraOu's engines of 2025 and 2026 play with, over any of its feature sets.
 
 Each perspective's `width` sums are clipped to 0..1, and the first half is multiplied by the second one. The first
-hidden layer hands on the squares of its sums beside the clipped sums; where its size is 8n - 1, it has one more output,
-the shortcut, which is added to the network's output. All layers exist once for each stack of the index.
+hidden layer passes on the squares of its sums beside the clipped sums; where its size is 8n - 1, it has one more
+output, the shortcut, which is added to the network's output. All layers exist once for each stack of the index.
 
 Weights are kept where int8 holds them at the scales of an nn.bin, as those of `nnue.py` are. The output is a logit.
 """

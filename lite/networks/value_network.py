@@ -49,7 +49,7 @@ _UNSAID = {
     "shortcut": False,
     "stacks": (),
 }
-"""Fields that a network file leaves out at these values, so that files equal those of versions without the fields."""
+"""Values at which a network file omits a field, so that files equal those of versions without the field."""
 
 
 @dataclass(frozen=True)

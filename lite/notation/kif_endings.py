@@ -70,7 +70,7 @@ well, with a verdict that distinguishes the two, and 王手連続千日手 only 
 _OF_MOVES = re.compile(r"[同打0-9一二三四五六七八九]")
 _ORIGIN = re.compile(r"[(][0-9]{1,2}[)]")
 _CLOCK = re.compile(r"[(]\s*(?:[0-9]|[/)])")
-"""The start of a clock behind an ending; a remark in brackets, as in `乙（六段）の勝ち`, is no clock."""
+"""The start of a clock after an ending; a remark in brackets, as in `乙（六段）の勝ち`, is no clock."""
 _REMARKS = {"*時間切れにて終局": MOVER_LOSES, "*接続切れにて終局": MOVER_LOSES, "*反則手にて終局": ILLEGAL_BEFORE}
 """Comments below the last move by which 81Dojo ends a game without resignation."""
 _VERDICT = re.compile(rf"\s*(?:まで|以上)、?\s*({NUMBER})\s*手(?:(?:で|にて)、?)?\s*(.*)")
@@ -106,7 +106,7 @@ class Statement:
 
 
 def stated(text: str) -> Statement | None:
-    """Return what a sentence states about a named side; None if it names no winner or loser.
+    """Return the verdict of a sentence about a named side; None if it names no winner or loser.
 
     The last sentence counts: `後手の時間切れにより先手の勝ち` names the loser first."""
     matches = list(_STATED.finditer(text))

@@ -67,7 +67,7 @@ class Batch:
     result: np.ndarray
     """f4 (B,): result for the mover: 1 win, 0.5 draw, 0 loss."""
     visits: Visits | None = None
-    """Visit counts of the hcpe3 candidates, if the reader was asked for them."""
+    """Visit counts of the hcpe3 candidates, if the reader has `read_visits`."""
 
     def __len__(self) -> int:
         return len(self.score)

@@ -245,8 +245,9 @@ class RecordFile:
     def _judge_sample(self) -> tuple[float, bool]:
         """Decode records from several places of the file, so that a wrong file is refused before hours of work.
 
-        Returns the share of sampled positions without a score, and whether an unmarked score of 0 is a known score.
-        It is one in games, for each of which this is decided anew, and in files that mark any unknown score."""
+        Returns the share of sampled positions without a score, and whether an unmarked score of 0 is a known score. In
+        formats of games it is, because each game decides this anew; in other formats it is if a position has another
+        score, has no game, or is marked as unknown."""
         refusals = Refusals()
         found = unscored = 0
         zero_is_score = self.format in GAME_FORMATS

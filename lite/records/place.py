@@ -62,7 +62,7 @@ class ReaderIdentity:
 
 @dataclass(frozen=True)
 class ReaderPlace:
-    """The place behind a batch."""
+    """The place after a batch."""
 
     epoch: int
     """Epoch of the next batch, from 0."""

@@ -26,9 +26,9 @@ class ReadingSpeed:
     positions: int
     """Number of positions measured."""
     decode_positions_per_s: float
-    """Decoding alone."""
+    """Positions per CPU second of decoding alone."""
     read_positions_per_s: float
-    """Whole epochs: shuffling, decoding, and batches of 8,192 positions."""
+    """Positions per CPU second of whole epochs: shuffling, decoding, and batches of 8,192 positions."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class EpochTenth:
     positions_per_cpu_s: float
     """Positions per CPU second of all threads."""
     resident_bytes: int | None
-    """Memory of the process at the end of the tenth; None if the system does not report it."""
+    """Bytes of memory of the process at the end of the tenth; None if the system does not report them."""
 
 
 @dataclass(frozen=True)

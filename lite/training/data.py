@@ -31,7 +31,7 @@ class TrainingData:
             with saved.named_errors():
                 self.reader.resume_at(saved.state.reader)
         self.place = self.reader.place
-        """Place behind the last batch."""
+        """Place after the last batch."""
 
     @property
     def steps_per_epoch(self) -> int:

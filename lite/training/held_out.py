@@ -16,7 +16,7 @@ from lite.training.task import HeldOutFigures, Task
 
 
 class HeldOut:
-    """The held-out games, what the last test on them has shown, and the best epoch."""
+    """The held-out games, the figures of the last test on them, and the best epoch."""
 
     def __init__(self, task: Task, saved: SavedRun | None) -> None:
         """Raises OSError, ValueError for files that cannot be read, before an epoch is trained."""

@@ -87,7 +87,7 @@ class LeakageCheck:
 
     @property
     def share(self) -> float:
-        """Estimated share of held-out positions that are in the data, too; positions of openings are not counted."""
+        """Estimated share of held-out positions that are also in the data; positions of openings are not counted."""
         if not self._compared:
             return 0.0
         seen = min(1.0, self._compared / max(1, self._positions))

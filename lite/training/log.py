@@ -18,7 +18,7 @@ class Started(Line, kind="started"):
     """The start of a call that trains. Lines before it with later steps are of a part of the run that was lost."""
 
     step: int
-    """Steps taken before."""
+    """Number of steps taken before this call."""
     cp_per_logit: float
     """Scale of the scores."""
 
@@ -51,7 +51,7 @@ class EpochTest(Line, kind="epoch"):
     """Epoch from 1."""
     step: int
     loss: float
-    """See `HeldOutFigures.loss`."""
+    """Mean held-out loss against the targets of the run's last step, see `HeldOutFigures.loss`."""
     parts: dict[str, Any]
     """Figures of this kind of network alone."""
     report: Report

@@ -63,9 +63,9 @@ class CalibrationBin:
 
     positions: int
     predicted: float
-    """Mean predicted win rate."""
+    """Mean predicted win rate of the bin's positions."""
     actual: float
-    """Mean result."""
+    """Mean result of the bin's positions, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Report(Summary):
     games: int | None
     """Number of games that the positions come from; None where the records do not separate games."""
     draws: int
-    """Positions of drawn games."""
+    """Number of positions of drawn games."""
     material_accuracy: float | None
     """`accuracy` of predicting by material alone; even material counts half."""
     calibration_error: float | None
@@ -215,7 +215,8 @@ class Metrics:
             self._columns.setdefault(name, []).append(column[played])
 
     def report(self) -> Report:
-        """Return all figures; None of each, and no bands, where no position comes from a game."""
+        """Return all figures; they are None, and there are no bands, if no position comes from a game. Raises
+        ValueError if no batch was added."""
         if not self._columns:
             raise ValueError("no positions to test a network on")
         all_of = {name: np.concatenate(parts) for name, parts in self._columns.items()}
@@ -248,7 +249,8 @@ class Metrics:
 def _summarised(
     bands: Sequence[tuple[str, np.ndarray]], logits: np.ndarray, result: np.ndarray, games: np.ndarray | None
 ) -> tuple[Band, ...]:
-    """Return the figures of each band that has positions; a band is its name and bool (B,)."""
+    """Return the figures of each band that has positions. bands: names, and bool (B,) for the positions of each
+    band."""
     return tuple(
         Band(**asdict(summarise(logits[at], result[at], None if games is None else games[at])), band=name)
         for name, at in bands

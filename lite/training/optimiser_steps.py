@@ -14,7 +14,7 @@ from torch.optim.sgd import sgd
 
 
 class Optimiser(ABC):
-    """Groups of parameters with rates and decays of their own, and the tensors that steps keep of each parameter."""
+    """Groups of parameters with rates and decays of their own, and the tensors that steps keep for each parameter."""
 
     def __init__(self, groups: list[dict[str, Any]], rate: float) -> None:
         """Each group has `params` and `weight_decay`; `rate` is the first learning rate, `lr`, of all."""

@@ -19,7 +19,8 @@ class Progress:
         self._silent, self._watch = silent, watch
         self._steps = steps
         self._first: tuple[float, int] | None = None
-        """Seconds and number of the first step of this call. It also compiles, so its time says nothing of others."""
+        """Seconds and number of the first step of this call. The first step also compiles, so its time is not
+        typical."""
         self._begun = self._shown = self._watched = time.monotonic()
         self._terminal = is_redrawn()
 

@@ -229,7 +229,7 @@ class Run:
         return Steps(self.step, loss, means, self.learner.rate, speed, waiting, decoding, self.learnt)
 
     def _end_epoch(self, epoch: int, log: RunLog, progress: Progress) -> None:
-        """Test the network on the held-out games, and keep it where it is asked for."""
+        """Test the network on the held-out games, and keep it if the options request that."""
         if self.options.valid:
             figures = self.held_out.test(self.learner.average.model, self.learner.targets, epoch, self.step)
             assert self.held_out.last is not None

@@ -30,7 +30,7 @@ class InitialNetwork:
 
     @classmethod
     def at(cls, path: Path) -> InitialNetwork:
-        """Return the one in a file. Raises OSError."""
+        """Return the initial network of a file: the file's name and its SHA-256 digest. Raises OSError."""
         return cls(path.name, sha256_of(path))
 
 

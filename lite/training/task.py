@@ -28,7 +28,8 @@ class HeldOutFigures:
     """Figures of a network on held-out records."""
 
     loss: float
-    """Mean of what the run minimises, against the targets of its last step; the epoch with the lowest one is kept."""
+    """Mean of the loss that the run minimises, against the targets of its last step; the epoch with the lowest mean is
+    kept."""
     report: Report
     """Figures of the value against the results of the games."""
     parts: Mapping[str, Any]

@@ -18,11 +18,11 @@ class WinRateModel:
     """nnue-pytorch's model of win rates: (1 + sigmoid((s - offset) / scale) - sigmoid((-s - offset) / scale)) / 2."""
 
     offset: float
-    """Centipawns."""
+    """Offset of both logistic functions in centipawns."""
     scale: float
-    """Centipawns."""
+    """Scale of both logistic functions: centipawns per logit."""
     cp_per_logit: float
-    """Centipawns of a network's logit."""
+    """Centipawns per logit of the network."""
 
     def of_scores(self, score: np.ndarray) -> np.ndarray:
         """Return the win rates f8 of scores in centipawns; a mate is 0 or 1."""
