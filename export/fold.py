@@ -50,29 +50,29 @@ class FoldReport:
     sign_flips: float
     """Share of positions whose predicted winner changed."""
     largest_error: float
-    """Largest error of the logit."""
+    """Largest error of the logit on these positions."""
     mean_error: float
-    """Root mean square error of the logit."""
+    """Root mean square error of the logit on these positions."""
     source: str
     """Source of the positions."""
     largest_sum: float
     """Bound of an accumulator lane, in units of the trained network."""
     input_shift: int
-    """Bits from the accumulator to the first layer's input."""
+    """Bits by which accumulator sums are shifted to become the first layer's inputs."""
     shifts: tuple[int, ...]
-    """Bits from each hidden layer to the next."""
+    """Bits by which each hidden layer's sums are shifted to become the next layer's inputs."""
     shape: tuple[int, ...]
     """Rows, inputs of the first layer, and outputs of each layer."""
     cp_per_logit: float
-    """Centipawns per logit."""
+    """Centipawns per logit of the folded network."""
     bytes: int
-    """Size of the integers."""
+    """Size of the integers in bytes."""
     stacks: tuple[StackCost, ...]
     """Cost of each stack that positions choose; empty if the network has one stack."""
     rare_stacks: tuple[str, ...]
     """Names of the stacks that fewer than 100 positions choose."""
     output_fit: OutputFit | None
-    """Scale and offset that the output was given to fit results; None if it was not fitted."""
+    """Scale and offset of the output that were fitted to results; None if it was not fitted."""
 
 
 def fold_file(

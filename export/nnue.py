@@ -142,7 +142,7 @@ class ImportedNetwork:
     """An nn.bin that was written as a network file."""
 
     architecture: str
-    """YaneuraOu's name of it."""
+    """YaneuraOu's name of the architecture."""
     fv_scale: int
     """Divisor of the output."""
     sha256: str

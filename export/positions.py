@@ -45,7 +45,7 @@ class Sample:
 
 @jit
 def _play(pos, choices, pieces, hands, in_check, first):
-    """Write the positions of a game from index `first` and return the index behind them; `choices` select the moves."""
+    """Write the positions of a game from index `first` and return the index after them; `choices` select the moves."""
     moves = np.zeros(MAX_MOVES, np.uint16)
     index = first
     for choice in choices:
@@ -83,7 +83,7 @@ def read_sample(paths: Sequence[Path], count: int) -> Sample:
         if found >= count:
             break
     if not batches:
-        raise ValueError(f"{paths[0]}: no positions in it")
+        raise ValueError(f"{paths[0]}: holds no position that can be used; name other records")
     pieces, hands, in_check, result, kind = (
         np.concatenate([getattr(batch, name) for batch in batches])
         for name in ("pieces", "hands", "in_check", "result", "kind_of_result")

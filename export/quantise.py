@@ -167,7 +167,7 @@ def _with_lanes(folded: FoldedNetwork) -> FoldedNetwork:
 
 
 def _pad(array: np.ndarray, extra: int) -> np.ndarray:
-    """Return the array with zeros behind its last dimension."""
+    """Return the array with `extra` zeros appended along its last dimension."""
     return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, extra)])
 
 
