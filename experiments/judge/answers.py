@@ -52,7 +52,8 @@ class Answers:
             self._open()
 
     def _open(self) -> RunWriter:
-        """Take the folder and read its answers. It is made with the first answer, so that refused work leaves none."""
+        """Lock the folder and read its answers. The folder is created with the first answer, so that refused work
+        leaves none."""
         assert self._folder is not None
         writer = RunWriter(self._folder, self._plan, "answers").__enter__()
         try:

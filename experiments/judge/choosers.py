@@ -51,7 +51,7 @@ class Chooser(Protocol):
 
 
 def choose_in_game(chooser: Chooser, position: GamePosition, nodes: int, earlier: int, variant: int) -> Choice:
-    """Return the choice of a player that has searched its `earlier` turns before in order, and nothing else."""
+    """Return a player's choice after it has searched its last `earlier` turns in order, beginning with empty memory."""
     chooser.forget(variant)
     for before in position.own_turns_before(earlier):
         chooser.search(before, nodes)

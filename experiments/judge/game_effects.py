@@ -51,7 +51,8 @@ class GameEffectOptions:
     change: tuple[str, ...] = ()
     """Changes to measure, each in quotes: "futility_base=31 futility_margin=78" "skip_probcut=true"."""
     names: tuple[str, ...] = ()
-    """Without a change, the parameters to measure, see search/alphabeta/parameters.py; without names all."""
+    """Parameters to measure if no change is given, by their names in search/alphabeta/parameters.py; without names,
+    all."""
     option: tuple[str, ...] = ()
     """NAME=VALUE options of both players."""
     reach: float = 4.0
@@ -67,9 +68,9 @@ class ChangeEffect:
     """Effect of a change on the share of win rate, in hundredths."""
 
     less: str
-    """Search without the change."""
+    """Name of the search without the change."""
     more: str
-    """Search with the change."""
+    """Name of the search with the change."""
     worth: float
     worth_error: float
     """Standard error of `worth`."""
@@ -85,7 +86,7 @@ class GameEffectsReport:
     nodes: int
     plies: int
     pairs: int
-    """Pairs that have been played."""
+    """Pairs of games that were played."""
     effects: tuple[ChangeEffect, ...]
 
 

@@ -31,7 +31,7 @@ VERB = "judge health"
 LATE = 24
 """Moves before a game's end from which on its positions are searched again."""
 FROM_DEPTH = 4
-"""Least depth whose step from the depth before is reported: the first depths are hardly searches."""
+"""Least depth whose change from the depth before is reported: the first depths are hardly searches."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class HealthOptions:
     long_nodes: int = 400_000
     """Nodes of the search whose moves the others are compared with."""
     count: int = 200
-    """Positions, one per game, and as many that are searched again."""
+    """Number of quiet positions, one per game; as many positions near games' ends are searched again."""
     balance: int = 600
     """Largest teacher's score for either side, centipawns."""
     option: tuple[str, ...] = ()
@@ -78,7 +78,8 @@ class QuietSearches(JobLine, kind="quiet position"):
 
 @dataclass(frozen=True, kw_only=True)
 class SearchedAgain(JobLine, kind="searched again"):
-    """A search, the same with the table that it left, and a long one with an empty table."""
+    """Scores of a search, of the same search repeated with the table that it left, and of a long one with an empty
+    table."""
 
     position: str
     first: int
@@ -88,7 +89,7 @@ class SearchedAgain(JobLine, kind="searched again"):
     """Score of the second search."""
     again_move: str
     afresh: int
-    """Score of the long search; that of the first where it found no mate."""
+    """Score of the long search; if the first search found no mate, the score of the first."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class DepthStep:
     mean: float
     error: float
     size: float
-    """Mean absolute change."""
+    """Mean absolute change of the score."""
 
 
 @dataclass(frozen=True)
@@ -145,16 +146,16 @@ class AgainCounts:
     mates_kept: int
     mates_not_longer: int
     mates_found_afresh: int
-    """Mates that the long search with an empty table finds."""
+    """Number of these mates that the long search finds with an empty table."""
     lost: tuple[SearchedAgain, ...]
-    """Mates that a later search does not find."""
+    """Searches whose mate a later search does not find."""
     draws: int
     draws_kept: int
     others: int
     moves_kept: int
-    """Other positions whose move stays."""
+    """Number of other positions whose move stays."""
     change: tuple[float, float] | None
-    """Mean absolute change of the others' scores and its error; None without others."""
+    """Mean absolute change of the other positions' scores, centipawns, and its standard error; None without others."""
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,8 @@ def _first(count: int, found: Iterator[_Labelled | None]) -> list[_Labelled]:
 
 
 def _quiet(game: RecordedGame, options: HealthOptions) -> _Labelled | None:
-    """A balanced position of a game, not in check, in which neither a capture nor a promotion was best."""
+    """Return a balanced position of a game, not in check, in which neither a capture nor a promotion was best; None
+    without such a position."""
     scored = (game.scores != 0) & (np.abs(game.scores.astype(int)) <= options.balance)
     plies = np.flatnonzero(scored & (np.arange(len(game.moves)) >= LEAD))
     for ply in np.random.default_rng((options.seed, game.number)).permutation(plies).tolist():
@@ -243,7 +245,7 @@ def _quiet(game: RecordedGame, options: HealthOptions) -> _Labelled | None:
 
 
 def _late(game: RecordedGame, options: HealthOptions) -> _Labelled | None:
-    """A position near a game's end."""
+    """Return a position near a game's end; None for a short game."""
     ply = len(game.moves) - 1 - int(np.random.default_rng((options.seed, game.number)).integers(LATE))
     return (position_at(game, ply), 0) if ply >= LEAD else None
 

@@ -34,7 +34,7 @@ class Judging:
     judge_nodes: int = 500_000
     """Nodes of each of the judge's searches."""
     answers: Path = Path("runs/judge/answers")
-    """Folder of the judge's answers, which are not asked for again."""
+    """Folder of the judge's answers; a position that has one there is not searched again."""
     workers: int = field(default_factory=usable_cores)
     """Threads of this machine, each with a judge of its own."""
     ray: str | None = None
@@ -89,7 +89,8 @@ class Judge:
 
 
 class Seat:
-    """Known answers, or else those of a process that is started when it is first needed."""
+    """The answers for one thread: known ones, else those of an engine's process, which starts when it is first
+    needed."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -107,7 +108,8 @@ class Seat:
         return self._judge.fresh()
 
     def ask(self, position: GamePosition) -> Opinion:
-        """Return the result of a search of the judge's nodes with an empty table; a mated mover needs none."""
+        """Return the result of a search with the judge's number of nodes and an empty table; a mated mover needs no
+        search."""
         nodes, answers = self._judge.nodes, self._judge.answers
         if (known := answers.find(position.text, nodes)) is not None:
             return known

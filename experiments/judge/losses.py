@@ -2,7 +2,7 @@
 
 Positions come one per game, so that the judged moves are independent of each other. The judge searches the position,
 then the positions after its own move and after the judged one, each with the same nodes and an empty table. The loss is
-the difference of the two scores. A choice that the judge comes to like better than its own has a negative loss, and
+the difference of the two scores. A choice that these searches rate above the judge's own move has a negative loss, and
 noise of the scores cancels on average. Scores are limited to CLIP, beyond which a game is decided.
 """
 
@@ -41,7 +41,7 @@ class LossOptions:
     engine: str
     """A network's file or shipped name, which plays in process, or the command of a USI engine."""
     positions: Path
-    """File of positions."""
+    """File of positions, one `sfen SFEN moves ...` per line, as `judge positions` writes it."""
     nodes: int = 5000
     """Nodes of the judged engine's searches."""
     option: tuple[str, ...] = ()
@@ -86,11 +86,11 @@ class VariantLoss:
     loss: float
     error: float
     over_100: float
-    """Share of losses above 100."""
+    """Share of losses above 100 centipawns."""
     over_200: float
-    """Share of losses above 200."""
+    """Share of losses above 200 centipawns."""
     over_400: float
-    """Share of losses above 400."""
+    """Share of losses above 400 centipawns."""
     as_judge: float
     """Share of the choices that are the judge's move."""
     difference: float | None = None

@@ -43,7 +43,7 @@ from search.system.options import OptionError
 VERB = "judge parameters"
 MEASURES = ("error", "disagreed", "lost")
 """Measures of a search: the difference of its win rate from the judge's, whether its move is another (0 or 1), and the
-win rate that this loses (below zero where the judge comes to like it better than its own)."""
+win rate that this loses (below zero if the judge's searches rate it above the judge's own move)."""
 SIDES = ("first", "second")
 TIME = "log2 of a node's time"
 """Logarithm of the CPU seconds per node; the search runs in the thread that starts it."""
@@ -56,11 +56,11 @@ class EffectOptions:
     net: str
     """The network that searches: a file, or the name of a shipped one."""
     positions: Path
-    """File of positions."""
+    """File of positions, one `sfen SFEN moves ...` per line, as `judge positions` writes it."""
     nodes: int = 40_000
     """Nodes of each search."""
     names: tuple[str, ...] = ()
-    """Parameters to measure, see search/alphabeta/parameters.py; without names all."""
+    """Parameters to measure, by their names in search/alphabeta/parameters.py; without names, all."""
     option: tuple[str, ...] = ()
     """NAME=VALUE options of the search; parameters set here are moved from these values."""
     reach: float = 4.0
@@ -83,13 +83,13 @@ class ParameterEffect:
     moved: float
     """Half of the distance between the two searches' values."""
     worth: float
-    """Effect by win rates."""
+    """Effect by the distance of the search's win rates from the judge's."""
     worth_error: float
     moves: float
-    """Effect by the share of the judge's moves."""
+    """Effect by the share of moves that equal the judge's."""
     moves_error: float
     loss: float
-    """Effect by the win rate that moves lose."""
+    """Effect by the win rate that the search's moves lose."""
     loss_error: float
     cost: float
     """Increase of a node's time, in hundredths of a doubling."""
@@ -105,11 +105,11 @@ class EffectsReport:
     judge_nodes: int
     positions: int
     pairs: int
-    """Pairs of searches in the folder, also those of more `rounds` before."""
+    """Pairs of searches in the folder, including those of an earlier call with more `rounds`."""
     base: dict[str, float]
-    """Mean MEASURES of the search as it is."""
+    """Means of the unchanged search, by measure: error, disagreed, lost."""
     doubled: dict[str, float]
-    """Mean MEASURES with twice the nodes."""
+    """Means with twice the nodes, by measure: error, disagreed, lost."""
     parameters: dict[str, ParameterEffect]
 
 

@@ -1,4 +1,5 @@
-"""The nodes from which a search sees the refutation of a bad move, whole and without each of its steps."""
+"""The nodes that a search needs to see the refutation of a bad move: the whole search, and without each of its
+steps."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from search.system.options import OptionError
 
 VERB = "judge refutations"
 NODES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000)
-"""Nodes at which seen refutations are counted, besides the most."""
+"""Nodes at which seen refutations are counted, besides `most_nodes`."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class RefutationOptions:
     engine: str
     """A network's file or shipped name, which searches in process, or the command of a USI engine."""
     judged: Path
-    """Folder of a run of judged moves, whose worst ones are to be refuted."""
+    """Folder of a `judge moves` run, whose worst moves are to be refuted."""
     most_nodes: int = 300_000
     """Nodes of each search."""
     option: tuple[str, ...] = ()
@@ -59,7 +60,7 @@ class SeenCount:
 
     name: str
     seen: tuple[int, ...]
-    """Number seen at each of the report's `nodes`."""
+    """Number of refutations seen at each of the report's `nodes`."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,9 @@ class RefutedMove:
     move: str
     reply: str
     loss: int
-    """Loss by the judge, centipawns."""
+    """Loss of the move by the judge's scores, centipawns."""
     seen_from: tuple[int | None, ...]
-    """Nodes by variant; None where `most_nodes` are too few."""
+    """Nodes from which each variant sees the refutation; None where `most_nodes` are too few."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def read_worst(folder: Path) -> list[JudgedPosition]:
             raise ValueError(f"{folder / RESULTS}: job {row.job}: its moves, scores, replies and losses do not match")
     worst = [row for row in worst_of(rows) if row.moves[0] not in ("resign", "win")]  # no move replies to those
     if not worst:
-        raise OptionError(f"`judged` {folder}: has no move that loses anything", "judged")
+        raise OptionError(f"`judged` {folder}: has no move that loses anything; judge more positions", "judged")
     return worst
 
 

@@ -74,9 +74,9 @@ class SelectionReport:
 
     positions: int
     games: int
-    """Games that positions were chosen from."""
+    """Number of games that positions were chosen from."""
     output: str
-    """File of the positions."""
+    """File of the chosen positions."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,8 @@ def read_recorded(paths: tuple[Path, ...]) -> Iterator[RecordedGame]:
 
 
 def _found_in_a_row(made: dict[int, SelectedPosition]) -> int:
-    """Return the positions found in games before the first that is not done: the order of jobs must not count."""
+    """Return the number of positions found in the games before the first unfinished one: the order in which jobs end
+    must make no difference."""
     count = number = 0
     while number in made:
         count += made[number].position is not None
