@@ -19,21 +19,21 @@ UNDECIDED = "undecided"
 
 @dataclass(frozen=True)
 class Best:
-    """The best of some networks of one machine that cost no more than a budget."""
+    """The best network of a group, timed on one machine, among those that cost no more than a budget."""
 
     budget: int
     of: str
     """Name of this group of networks."""
     machine: str
     cheapest: float
-    """Nanoseconds of the cheapest of all."""
+    """Nanoseconds of the group's cheapest network."""
     fitting: tuple[Row, ...]
     """Networks within the budget."""
 
     @property
     def by_games(self) -> Row | None:
-        """The network whose Elo at equal time an interval separates from that of all others that played; None:
-        undecided."""
+        """The network whose 95 % interval of Elo at equal time lies above those of all others that played; None if no
+        network's does, or if only one of several played."""
         played = [row for row in self.fitting if "time" in row.games]
         best = max(played, key=lambda row: _low(row.games["time"]), default=None)
         others = [row.games["time"] for row in played if row is not best]
@@ -54,9 +54,9 @@ class Best:
 
 
 def best_within(rows: Sequence[Row]) -> Iterator[Best]:
-    """Yield the best for each budget that fits a network: of the plan's own networks that learnt from the most
-    positions, and of those made elsewhere. Networks that fit no budget have the largest one. Nanoseconds of different
-    machines do not compare. Without games at equal time and d1-RMSE nothing decides, so there is no best network."""
+    """Yield the best networks for each budget that the cheapest network meets, else for the largest budget: one among
+    the plan's own networks that learnt from the most positions, and one among those made elsewhere. Nanoseconds of
+    different machines do not compare. Without games at equal time and without d1-RMSE there is no best network."""
     timed = [row for row in rows if row.net.timed and row.net.size and row.net.size.features != PLANES]
     if not any("time" in row.games or _has_d1(row) for row in timed):
         return

@@ -64,7 +64,7 @@ class Tree:
     where: Literal["main", "quiescence"]
     positions: int
     every: int = 1
-    """Distance of the positions that are taken of the set; 1 takes all."""
+    """Distance between the positions that are taken from the set; 1 takes all."""
     net: str = "default"
     """The network that searches, whose static scores are the labels."""
 
@@ -183,9 +183,9 @@ def refuse_circles(sets: Mapping[str, Data]) -> None:
 def choose_positions(files: Sequence[Path], positions: int, output: Path) -> int:
     """Write a file with `positions` positions of record sets; return their number.
 
-    Of hcpe it is exact, with positions evenly over all; of hcpe3 whole games are drawn at random, the same at every
-    call, until they have at least this number. Raises OSError, or ValueError for too few positions, damaged games,
-    and other or mixed formats.
+    From hcpe exactly this number is taken, evenly over all. From hcpe3 whole games are drawn at random, the same at
+    every call, until they have at least this number. Raises OSError, or ValueError for too few positions, damaged
+    games, and other or mixed formats.
     """
     formats = {record_format(path) for path in record_files(files)}
     output.parent.mkdir(parents=True, exist_ok=True)

@@ -86,7 +86,7 @@ def _of_option(option: str, nets: Sequence[tuple[dict[str, Any], NetResult]]) ->
 
 
 def _preference(value: Any, defaults: Counter[str], common: Counter[str]) -> tuple[int, int, tuple[str, str]]:
-    """Return a key that sorts the values of an option: that of a pair's base is the smaller one."""
+    """Return a key that sorts the values of an option: a pair's base has the smaller key."""
     text = json.dumps(value)
     return -defaults[text], -common[text], _in_order(value)
 

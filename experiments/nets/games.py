@@ -56,8 +56,8 @@ def players_of(plan: Plan, play: Play, nets: Sequence[NetResult]) -> list[NetRes
     if play.who != "front":
         named = {point.name for point in plan.listed if point.plays}
         return [net for net in firsts.values() if play.who == "all" or net.name in named]
-    # Networks that have seen more, or a curve over positions fewer, say nothing of what options are worth.
-    # Nanoseconds of different machines do not compare, so each machine has a front of its own.
+    # Networks that learnt from more positions, or from fewer for a curve over positions, do not show the effect of
+    # options. Nanoseconds of different machines do not compare, so each machine has a front of its own.
     machines: dict[str, list[NetResult]] = defaultdict(list)
     for net in of_most_positions(nets):
         machines[net.machine].append(net)

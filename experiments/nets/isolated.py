@@ -79,7 +79,7 @@ class Isolated:
         if isinstance(answer, _Failed):
             raise ValueError(answer.why)
         if answer is None:
-            raise ValueError(f"{type(step).__name__}: its process ended with {status}: {words or 'without a word'}")
+            raise ValueError(f"{type(step).__name__}: its process ended with {status}: {words or 'it wrote nothing'}")
         result: Result = answer.result
         return result
 

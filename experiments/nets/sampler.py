@@ -20,7 +20,7 @@ STUDY = "study.log"
 AIMS = 2
 """Figures that are minimised: d1-RMSE and nanoseconds."""
 PATIENCE = 20
-"""Points in a row that are done already, after which the space counts as exhausted."""
+"""Number of consecutive points that are done already, after which the space counts as exhausted."""
 
 
 class Sampler:

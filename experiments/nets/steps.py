@@ -128,7 +128,7 @@ class Size:
     bytes: int
     """Bytes of the weights as they are evaluated."""
     multiply_adds: int
-    """Multiplications of an evaluation, behind the first layer's sums; of layer stacks one evaluates a position."""
+    """Multiplications of an evaluation after the first layer's sums; with layer stacks, those of one stack."""
 
 
 @dataclass(frozen=True)

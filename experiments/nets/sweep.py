@@ -49,7 +49,7 @@ VERB = "sweep"
 TABLE = "table.md"
 """File of the tables in the folder of the plan."""
 MEASURES = "measures"
-"""Name of the result that says what networks are measured on."""
+"""Name of the result that holds the measures of the networks."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class Sweep:
     """Options of a sweep."""
 
     plan: Path
-    """TOML file that says what to train, measure and play; or the name of a plan that comes with the package."""
+    """TOML file that lists the networks to train, their measures and their games; or the name of a plan that comes with
+    the package."""
     data: tuple[Path, ...] = ()
     """Records to learn from, in place of the plan's `train.data`. A plan of the package that names no games defaults to
     the sample games."""
@@ -248,7 +249,7 @@ class _Run:
             check_yardstick(tuple(map(self.place.of, measures.yardstick)))
         for name in measures.files():
             if not self.place.of(name).exists():
-                raise FileNotFoundError(f"{name}: there is no such file, by which the plan measures")
+                raise FileNotFoundError(f"{name}: there is no such file; correct the plan's [measure], which names it")
         check_games(tuple(map(self.place.of, measures.valid)))
 
     def _do_points(self, source: _Source) -> None:

@@ -22,7 +22,7 @@ from experiments.speed import SpeedOptions, measure_speeds
 
 Run = TypeVar("Run")
 ALIKE = 0.05
-"""Runs agree if they are no further apart, as a share of the fastest."""
+"""Largest distance between runs that agree, as a share of the fastest."""
 MOST_NODES = 1_000_000
 """Nodes of a search that is timed: three times as many as any takes with a sound network, and a second's work."""
 MOST_RUNS = 6
@@ -219,7 +219,7 @@ def agreeing(
 ) -> Agreement[Run]:
     """Run until the `repeats` fastest are within ALIKE of the fastest, or until too many runs were made.
 
-    show: takes the stage before each run; what: is timed.
+    show: takes the stage before each run. what: name of what is timed, for the stage.
     """
     runs: list[Run] = []
     while len(runs) < MOST_RUNS * repeats:

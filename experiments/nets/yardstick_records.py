@@ -1,8 +1,8 @@
 """A yardstick: held-out positions with the scores of long searches, or with the results of their games.
 
-Half of the positions with scores were played, half have random moves played on. d1-RMSE on them favours networks that
-score as the searching engine does, less so if the searches of two networks are averaged. Results favour no network, and
-say less per position.
+Half of the positions with scores occurred in games, and half come after further random moves. d1-RMSE on them favours
+networks that score as the searching engine does, less so if the searches of two networks are averaged. Results favour
+no network, and are less informative per position.
 """
 
 from __future__ import annotations
