@@ -86,7 +86,7 @@ class SpeedReport:
     positions: int
     """Number of positions."""
     rounds: int
-    """Number of rounds asked for."""
+    """Number of requested rounds."""
     turns: int
     """Searches of each player that were completed: positions times rounds unless interrupted."""
     players: tuple[PlayerSpeed, ...]
@@ -110,7 +110,7 @@ class TimedSearch:
 
 
 class TimedPlayer:
-    """A player as a USI process with one thread; also this engine is started as a process.
+    """A player as a USI process with one thread; this engine, too, is started as a process.
 
     Raises OSError, or ValueError that names the player if it does not start or ends.
     """

@@ -89,7 +89,7 @@ class MoveFigures:
     depth: int | None = None
     nodes: int | None = None
     compared: Comparison | None = None
-    """Source of the loss."""
+    """Source of `loss`, see `Comparison`."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class SideFigures:
     moves: int
     """Number of moves with a loss."""
     as_the_best: int
-    """Number of moves that the search would have played."""
+    """Number of moves that were the search's best move."""
     mean_loss: float | None
     """Mean win rate that a move gave away; None without moves."""
     blunder: int

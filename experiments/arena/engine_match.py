@@ -47,7 +47,7 @@ class EngineTally:
     elo_high: float | None
     """Upper end of the 95 % interval of `elo`."""
     failed: int
-    """Games that failed."""
+    """Number of games that failed, which count for neither engine."""
     endings: dict[str, int]
     """Number of games by ShogiArena's word for the ending."""
 

@@ -87,7 +87,7 @@ def is_begun(arena: Path) -> bool:
 
 
 def run_arena(arena: Path, *arguments: str, watch: Callable[[], None] = lambda: None) -> None:
-    """Run ShogiArena in its folder, calling `watch` now and then; its output goes to its log there.
+    """Run ShogiArena in its folder, calling `watch` at intervals; its output goes to its log there.
 
     Raises ValueError with the last error of the log if it fails. An interrupt, or a request to end, is passed on once,
     and ShogiArena has time to close its engines and files; KeyboardInterrupt follows. A second one kills it.

@@ -29,7 +29,8 @@ from search.system.files import make_directory, write_atomically
 from search.system.options import OptionError
 
 OPENINGS = "openings.sfen"
-"""Openings for ShogiArena, in its folder: it takes a byte order mark or a comment for a move, and keeps equal ones."""
+"""File of openings in ShogiArena's folder, rewritten because ShogiArena reads a byte order mark or a comment as a move
+and keeps equal openings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,13 +38,13 @@ class UsiGames:
     """Options of games between USI engines."""
 
     games: int = 20
-    """Games of each two engines; an even number plays every opening with both colours."""
+    """Games between each two engines; an even number plays every opening with both colours."""
     time: int = 0
-    """Milliseconds of each side for all its moves, where nodes and depth are unlimited."""
+    """Milliseconds that each side has for all its moves, where nodes and depth are unlimited."""
     increment: int = 0
     """Milliseconds that a side gains with each of its moves and may save."""
     byoyomi: int = 100
-    """Milliseconds per move, not to be saved, once a side has no other time."""
+    """Milliseconds per move once a side's other time is used up; unused byoyomi is lost."""
     nodes: int = 0
     """Nodes per move (`go nodes`); 0 means no limit. With a limit there is no clock."""
     depth: int = 0

@@ -22,7 +22,7 @@ class GameDiary:
         self._writing = threading.Lock()
 
     def open(self, number: int) -> None:
-        """Let all further lines go to the file of game `number`, behind what it has. Raises OSError."""
+        """Append all further lines to the file of game `number`. Raises OSError."""
         with self._writing:
             self._close()
             self._file = open(self._folder / f"{number:04}.log", "a", encoding="utf-8")  # noqa: SIM115

@@ -24,7 +24,7 @@ from search.rules.shogi import BLACK
 from search.score import is_mate
 
 RESIGN_MOVES = 3
-"""Moves in a row with a score below the limit after which the game is resigned."""
+"""Number of consecutive moves with a score at or below the limit after which the game is resigned."""
 MATE_COMMENT = 100_000
 """Score of a mate in a comment for the server."""
 LONGEST_LINE_SENT = 16

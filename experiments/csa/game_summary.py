@@ -42,7 +42,7 @@ class Summary:
 
 
 def read_timed_move(line: str) -> tuple[str, int]:
-    """Return the move and milliseconds of a line `+7776FU,T12`; a comment behind them is ignored. Raises ServerError.
+    """Return the move and milliseconds of a line `+7776FU,T12`; a comment after them is ignored. Raises ServerError.
 
     Times are seconds whatever the unit of the clocks, as in CSA records.
     """

@@ -41,8 +41,8 @@ class ServerPlay:
     games: int = 0
     """Games to play, those of earlier calls in the folder included; 0 means no limit."""
     resign_score: int = 0
-    """Centipawns: resign after three moves in a row with a score of minus this or less; 0 means that only the engine
-    decides."""
+    """Resign after three consecutive moves whose score is at most minus this many centipawns; 0 means that only the
+    engine decides."""
     margin: int | None = None
     """Milliseconds that the engine's clock is short of the server's, reserved for the connection. By default 0 for
     engines that reserve such time themselves (NetworkDelay2), 1,000 for others."""
@@ -51,7 +51,7 @@ class ServerPlay:
     keep_alive: int = 60
     """Seconds without a sent line after which an empty line keeps the connection alive; at least 30."""
     attempts: int = 30
-    """Failed connections in a row, without a finished game between them, after which the run ends with an error; 0
+    """Consecutive failed connections, without a finished game between them, after which the run ends with an error; 0
     means no limit. The pauses between them grow from one second to a minute."""
     output: Path = Path("runs/floodgate")
     """Folder of the run: kif/ has a KIF of each game, dialogue/ the lines from and to the server."""

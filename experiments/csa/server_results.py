@@ -52,7 +52,7 @@ class ServerReport:
     server: str
     """Host and port."""
     name: str
-    """Own name on the server."""
+    """The engine's name on the server."""
     games: int
     wins: int
     draws: int

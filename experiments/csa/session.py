@@ -23,7 +23,7 @@ MOST_IGNORED = 1000
 
 
 def log_in(connection: Connection, name: str, password: str, game: str) -> None:
-    """Log in. `game`: the game that is asked for; empty for none.
+    """Log in. `game`: the game to request; empty for none.
 
     Raises LoginRefused, ConnectionLost, or ServerError for another answer.
     """

@@ -37,9 +37,9 @@ class PieceFigures:
     held: int
     """Pieces of the kind in the hand; 0 for a piece on the board."""
     contribution_cp: int
-    """Contribution for the side to move."""
+    """Contribution for the side to move in centipawns."""
     black_contribution_cp: int
-    """Contribution for Black."""
+    """Contribution for Black in centipawns."""
     possible: bool
     """Whether the position is legal without the piece."""
 
@@ -98,9 +98,9 @@ class Difference:
     held: int
     """Pieces of the kind in the hand; 0 for a piece on the board."""
     black_contributions_cp: tuple[int, int]
-    """Contributions for Black by the first and the second network."""
+    """Contributions for Black by the first and the second network, in centipawns."""
     difference_cp: int
-    """The second contribution minus the first."""
+    """The second network's contribution minus the first network's, in centipawns."""
 
 
 def explain(network_path: str, sfen: str) -> Explained:

@@ -28,10 +28,10 @@ KINDS = ("played", "random moves", "tree, main search", "tree, quiescence", "lea
 
 @dataclass(frozen=True)
 class Mixture:
-    """Number of positions of each kind that are made of a recorded one, on average."""
+    """Number of positions of each kind that are made from a recorded one, on average."""
 
     played: float = 1.0
-    """Share of the recorded positions that are written themselves, at most 1; only in the first pass over the data."""
+    """Share of the recorded positions that are written unchanged, at most 1; only in the first pass over the data."""
     random: float = 3.0
     """Positions per recorded one after random legal moves."""
     random_moves: int = 4

@@ -78,7 +78,7 @@ def relabel(options: Relabelling) -> Production:
 
 
 def expand(options: Expansion) -> Production:
-    """Make and label positions of the wanted kinds; returns and raises as `relabel` does."""
+    """Make and label positions of the requested kinds; returns and raises as `relabel` does."""
     options.mixture.check()
     check_numbers(options, "positions", most=None)
     return _work("expand", options, options.mixture, options.searched, options.positions, Seen())
@@ -126,7 +126,8 @@ def _work(
 
 
 def _engine_of(labels: Labelling) -> tuple[Mapping[str, object], list[Path]]:
-    """Return the identity of the engine that labels, as a condition of the run, and its files; nothing without one."""
+    """Return the identity of the engine that labels, as a condition of the run, and its files; both are empty without
+    an engine."""
     if not labels.engine:
         return {}, []
     engine = ask_engine(labels.engine, labels.engine_option)

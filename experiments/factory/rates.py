@@ -43,7 +43,7 @@ class GameRates:
     nps: int
     """Nodes per second of one core's CPU time."""
     of_search: float
-    """`nps` as a share of a long search's."""
+    """`nps` as a share of the nodes per second of a long search."""
     cores: int
     all_cores_positions_per_hour: int
     """Positions per hour of all cores, by the clock."""

@@ -31,8 +31,8 @@ def _enter(slots, hashes, first):
 
 
 class Seen:
-    """A table of hashes in which a new one replaces the oldest of its bucket of eight: it forgets, and has no other
-    errors."""
+    """A table of hashes in which a new hash replaces the oldest of its bucket of eight. It may forget a hash, and makes
+    no other errors."""
 
     def __init__(self, megabytes: int = MEGABYTES) -> None:
         """`megabytes` is a power of two."""

@@ -33,7 +33,7 @@ NODES_A_JOB = 3_000_000
 PLIES = 120
 """Approximate length of a game in plies."""
 GROWTH = 8
-"""Number of jobs after which jobs have one game more."""
+"""Number of jobs after which the number of games per job grows by one."""
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ class Cluster:
         self._capacity, self._asked = 0, float("-inf")
 
     def capacity(self) -> int:
-        """Return two for each CPU. Callers ask again at intervals, because machines come and go."""
+        """Return two for each CPU. Callers call this again at intervals, because machines come and go."""
         if time.monotonic() - self._asked >= _ASK_SECONDS:
             self._asked = time.monotonic()
             self._capacity = 2 * max(1, int(ray.cluster_resources().get("CPU", 0)))

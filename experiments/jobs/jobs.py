@@ -24,9 +24,9 @@ def run_jobs(
 
     `workers` threads of this machine do them, or, where `ray` is the address of a Ray cluster (or `auto`), its CPUs.
     `jobs` may be endless: about two per worker are drawn ahead. When `stop` returns True, or the generator is closed,
-    the jobs under way are ended; in the first case products that have come back are still yielded. Raises JobError
-    that names the job, after the products that came back before it; ConnectionError if the cluster does not answer;
-    ModuleNotFoundError without Ray. `watch` is called now and then while the jobs are under way.
+    the jobs under way are ended; in the first case products that have come back are still yielded. Raises JobError that
+    names the job, after the products that came back before it; ConnectionError if the cluster does not answer;
+    ModuleNotFoundError without Ray. `watch` is called at intervals while the jobs are under way.
     """
     waiting = iter(jobs)
     runner = _runner(task, workers, ray)

@@ -16,7 +16,7 @@ _LARGEST = 1 << 63
 
 @dataclass(frozen=True, kw_only=True)
 class LandedJob(JobLine, kind="job"):
-    """A job whose records are on the disk: bytes `start` to before `stop` of a shard."""
+    """A job whose records are on the disk: the bytes of a shard from `start` up to, but not including, `stop`."""
 
     shard: int
     start: int

@@ -27,7 +27,7 @@ from search.rules.shogi import HAND_KINDS, MIRRORED_SQUARE, SQUARES
 STATIC, QUIESCENCE, SEARCH = range(3)
 """Ways to study a position."""
 UNLABELLED = -32768
-"""Score of a position without a label: invalid, or in check where a static value is wanted."""
+"""Score of a position without a label: invalid, or in check where a static value is requested."""
 CODE = 32
 """Bytes per position."""
 _ROOM = 1 << 14

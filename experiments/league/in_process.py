@@ -26,7 +26,7 @@ VERB = "league"
 def meetings_of(players: int, gauntlet: bool, neighbours: int = 0) -> list[tuple[int, int]]:
     """Return the numbers of the two players of each meeting: every two, or the first against all others.
 
-    With `neighbours`, players meet only if their numbers differ by at most so much.
+    With `neighbours` above 0, players meet only if their numbers differ by at most `neighbours`.
     """
     pairs = combinations(range(players), 2)
     within = neighbours or players

@@ -34,8 +34,8 @@ def play_league(
 ) -> LeagueReport:
     """Play the remaining games of a league: every two players, or with `gauntlet` the first against all others.
 
-    With `neighbours`, which is for games in process, players meet if they are at most so many places apart. Raises
-    OSError or ValueError, and KeyboardInterrupt if it was stopped: the same call resumes.
+    With `neighbours` above 0, which is for games in process, players meet only if they are at most so many places
+    apart. Raises OSError or ValueError, and KeyboardInterrupt if it was stopped: the same call resumes.
     """
     names = unique_names(participants)
     remarks: list[str] = []

@@ -16,11 +16,11 @@ class PlayerRow:
     elo: float
     """Rating; the mean of all players is 0."""
     error: float
-    """Half of the 95 % interval of `elo`."""
+    """Half of the 95 % interval of `elo`, in Elo."""
     points: float
     games: int
     share: float | None
-    """Share of the points; None without a game."""
+    """Share of the points of the player's games; None without a game."""
     superiority: float | None
     """Chance that the player is stronger than the next one; None for the last."""
     wins: int

@@ -17,7 +17,7 @@ from lite.training.metrics import percent
 
 @dataclass(frozen=True)
 class GenerationRow:
-    """A generation of a loop that is done. Generation 0 has no more than the yardstick's figures."""
+    """A completed generation of a loop. Generation 0 has only the yardstick's figures."""
 
     generation: int
     accepted: bool | None = None
@@ -28,11 +28,11 @@ class GenerationRow:
     yardstick: D1Figures | None = None
     """Figures on the yardstick, if the loop has one."""
     gate: GateResult | None = None
-    """Standing against the best network before it."""
+    """Result of its match against the best network of the generations before."""
     against: Mapping[str, LoopStanding] = field(default_factory=dict)
-    """Standings against other networks, by their names."""
+    """Results of its matches against other networks, by their names."""
     seconds: float | None = None
-    """Time of all its stages."""
+    """Time of all its stages in seconds."""
 
     @property
     def d1_rmse(self) -> float | None:
@@ -51,7 +51,7 @@ class GenerationRow:
 
 
 def describe_generation(stages: Stages, number: int) -> GenerationRow:
-    """Return a generation that is done. Raises KeyError for one that is not."""
+    """Return a completed generation. Raises KeyError for one that is not complete."""
     yardstick = stages.find(number, YARDSTICK, D1Figures)
     if not number:
         return GenerationRow(number, yardstick=yardstick)

@@ -45,7 +45,9 @@ def run_loop(loop: Loop, training: ValueTraining) -> LoopReport:
     replace(training, data=(loop.output,)).check()
     if training.max_steps is not None or training.overwrite:
         raise OptionError(
-            "`max_steps` and `overwrite`: not in a loop, which trains each network to its end", "max_steps", "overwrite"
+            "`max_steps` and `overwrite`: leave them out in a loop, which trains each network to its end",
+            "max_steps",
+            "overwrite",
         )
     loop.output.mkdir(parents=True, exist_ok=True)
     if MATERIAL in (loop.first, *loop.against):

@@ -9,7 +9,7 @@ from lite.records.file import RefusedRecords
 
 @dataclass(frozen=True)
 class FirstNetwork:
-    """The network that a loop begins from has been taken over."""
+    """Result of the stage that takes over the network that a loop begins from."""
 
 
 @dataclass(frozen=True)

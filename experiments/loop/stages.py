@@ -25,13 +25,13 @@ class Stage(Line, kind="stage"):
     generation: int
     stage: str
     seconds: float
-    """Time of the call that ended the stage."""
+    """Seconds of the call that ended the stage."""
     figures: dict[str, Any]
     """Fields of its result, see `experiments.loop.stage_results`."""
 
 
 class Stages:
-    """The stages of a loop, each of which is done once; without a writer, those of a loop that is only read."""
+    """The stages of a loop, each of which is done once; without a writer (`run`), the loop is only read."""
 
     def __init__(self, folder: Path, run: RunWriter | None = None) -> None:
         """Raises OSError, or ValueError that names the file, the line and the field."""

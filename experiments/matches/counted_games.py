@@ -44,8 +44,8 @@ class CountedGames:
     depth: int = 0
     """Depth per move; 0 means no limit."""
     games: int = 1000
-    """Games of each two players; an even number, as every opening is played with both colours. With a test, the most
-    games."""
+    """Games between each two players; an even number, as every opening is played with both colours. With a test, the
+    largest number of games."""
     openings: Path | None = None
     """File of openings; without it, games begin with random moves from the start position."""
     random_plies: tuple[int, int] | None = None
@@ -55,8 +55,8 @@ class CountedGames:
     max_plies: int = 320
     """Length at which a game is drawn, in moves."""
     win_score: int = 0
-    """Score in centipawns at which a game is won when both players have agreed for 8 plies in a row; 0 means that games
-    are played to their end."""
+    """Score in centipawns at which a game is won when both players have agreed for 8 consecutive plies; 0 means that
+    games are played to their end."""
     played_out: float = 0.05
     """Share of the games adjudicated by score that are played to their end instead, to measure how often the scores are
     wrong."""
@@ -122,7 +122,7 @@ class CountedGames:
         return tuple(dict.fromkeys(read_openings(self.openings, behind)))
 
     def check_lines(self, lines: tuple[str, ...]) -> None:
-        """Raise OptionError if so many games from these openings would include equal ones."""
+        """Raise OptionError if `games` games from these openings would include equal ones."""
         if not self.plies()[1] and 2 * len(lines) < self.games:
             place = "`random_plies` 0 0" if self.openings is None else f"`openings` {self.openings}"
             raise OptionError(

@@ -97,7 +97,7 @@ def plays_in_process(command: str) -> bool:
 def read_player(command: PathLike, options: Sequence[str], nodes: int, depth: int, field: str) -> NamedPlayer:
     """Return the player of a network's path, a shipped network's name, or `liteshogi`, with NAME=VALUE options.
 
-    `field`: the field that holds these options; empty where they stand behind the player. Raises OSError, or ValueError
+    `field`: the field that holds these options; empty if they follow the player. Raises OSError, or ValueError
     (OptionError where a field is at fault), also for another engine."""
     command = os.fspath(command)
     program, settings = as_player(command)

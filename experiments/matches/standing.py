@@ -1,8 +1,8 @@
 """The standing of a match: pairs of games counted in the order of their numbers, until a test has decided.
 
-Games come back in the order in which they end, and short ones first: a test that looked at them as they come would see
-more of the results that come soon. So a pair counts when all pairs before it are there, and the count does not depend
-on the number of games at a time. Pairs after the one that decided the test are kept and not counted.
+Games come back in the order in which they end, and short ones first: a test that counted them as they come would favour
+the results of short games. So a pair counts when all pairs before it are there, and the count does not depend on the
+number of games at a time. Pairs after the one that decided the test are kept and not counted.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class SprtReport:
     alpha: float
     beta: float
     llr: float
-    """Log-likelihood ratio."""
+    """Log-likelihood ratio of elo1 to elo0."""
     lower: float
-    """Bound at which elo0 is accepted."""
+    """Log-likelihood ratio at which elo0 is accepted."""
     upper: float
-    """Bound at which elo1 is accepted."""
+    """Log-likelihood ratio at which elo1 is accepted."""
     verdict: str
     """`elo0`, `elo1`, or empty while the test is not decided."""
 
@@ -55,7 +55,7 @@ class StandingReport:
     draws: int
     losses: int
     points: float
-    """A win is 1 point, a draw 1/2."""
+    """Points of the first player: 1 for a win, 1/2 for a draw."""
     pentanomial: tuple[int, ...]
     """Pairs of games with 0, 1/2, 1, 1 1/2 and 2 points."""
     elo: float | None
@@ -67,15 +67,15 @@ class StandingReport:
     as_black: Tally
     as_white: Tally
     black_share: float
-    """Points per game of black, whichever player it is, 0 to 1."""
+    """Points per game of the black side, whichever player has it, 0 to 1."""
     black_elo: float | None
-    """Elo advantage of black."""
+    """Elo advantage of the black side."""
     black_elo_low: float | None
     black_elo_high: float | None
     endings: dict[str, int]
     """Number of games by their ending."""
     positions: int
-    """Moves that were searched."""
+    """Number of moves that were searched."""
     nodes_a_move: float
     """Mean nodes per move."""
     nodes_of_first: int
@@ -83,11 +83,11 @@ class StandingReport:
     nodes_per_second: int
     """Nodes per second of CPU time."""
     called_and_played_out: int
-    """Games that the scores would have ended, played to their end instead."""
+    """Number of games that the scores would have ended and that were played to their end."""
     called_wrongly: int
-    """Games among them that ended otherwise."""
+    """Number of games in `called_and_played_out` that ended otherwise than the scores said."""
     games_beyond: int
-    """Games in the folder that are not counted."""
+    """Number of games in the folder that are not counted."""
     sprt: SprtReport | None
     """State of the test, if the match has one."""
     remarks: tuple[str, ...]

@@ -48,9 +48,9 @@ class HeaderExport:
     weights: str
     """Path of the file of weights."""
     weights_bytes: int
-    """Size of the file of weights."""
+    """Size of the file of weights in bytes."""
     bytes: int
-    """Size of the header."""
+    """Size of the header in bytes."""
 
 
 @dataclass(frozen=True)

@@ -193,7 +193,7 @@ def points(
 
 
 def pareto_front(rows: Sequence[Row], cost: str, worth: str, lower: bool = False) -> list[Row]:
-    """Return the rows that no other row dominates: less `cost`, more `worth` (less of it, if `lower` is better). Equal
+    """Return the rows that no other row dominates by less `cost` and more `worth`, or less `worth` if `lower`. Equal
     rows are all returned."""
 
     def figures(row: Row) -> tuple[float, float]:

@@ -47,13 +47,13 @@ class PlaneTimes:
     """Thread CPU time in microseconds per position, the best of alternating rounds."""
 
     cshogi_us: float
-    """cshogi, float32, with the Python call for each position that its interface needs."""
+    """Time of cshogi, float32, with the Python call for each position that its interface needs."""
     float32_us: float
-    """This project, float32."""
+    """Time of this project, float32."""
     bfloat16_us: float
-    """This project, bfloat16, as training uses it."""
+    """Time of this project, bfloat16, as training uses it."""
     uint8_us: float
-    """This project, uint8."""
+    """Time of this project, uint8."""
     ratio: float
     """`cshogi_us` divided by `float32_us`; 0 if the system counted no time (Windows counts in 64ths of a second)."""
 

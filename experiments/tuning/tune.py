@@ -36,7 +36,7 @@ class Tuning(CountedGames):
     """Options of a tuning."""
 
     names: tuple[str, ...] = ()
-    """Parameters to tune, see search/alphabeta/parameters.py; without names all."""
+    """Parameters to tune, by their names in search/alphabeta/parameters.py; without names, all."""
     net: str = "default"
     """The network of both players."""
     gain: float | None = None
@@ -61,7 +61,7 @@ class TuningReport:
 
     games: int
     of: int
-    """Number of requested games."""
+    """Number of requested games; `games` counts those played."""
     folder: Path
     parameters: Mapping[str, TunedParameter]
 
@@ -162,7 +162,7 @@ def tune(options: Tuning) -> TuningReport:
 
 
 def chosen_parameters(names: Sequence[str], nodes: int) -> list[Parameter]:
-    """Return the parameters of these names, each once, or all, with their defaults at so many nodes per search.
+    """Return the parameters of these names, each once, or all, with their defaults at `nodes` nodes per search.
 
     Raises ValueError that names an unknown one.
     """

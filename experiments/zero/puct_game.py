@@ -22,7 +22,7 @@ EDGE_BYTES = 12
 
 
 def tree_megabytes(playouts: int) -> int:
-    """Return the size of a game's tree for so many playouts per move, with room for those of earlier moves."""
+    """Return the megabytes of a game's tree for `playouts` playouts per move, with room for those of earlier moves."""
     return 1 + 6 * playouts * MOVES_A_NODE * EDGE_BYTES // (1 << 20)
 
 

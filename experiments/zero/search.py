@@ -39,8 +39,8 @@ def search_together(
     leaves: Leaves,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Search each tree until its root has so many visits or is proved; `leaves` has room for one leaf per tree. Raises
-    Stopped."""
+    """Search each tree until its root has `playouts` visits or is proved; `leaves` has room for one leaf per tree.
+    Raises Stopped."""
     waiting = list(searches)
     while waiting := [one for one in waiting if _is_open(one.tree, playouts)]:
         if stop():
