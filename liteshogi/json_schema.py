@@ -36,7 +36,7 @@ class Printed:
 
 
 _REFUSALS = {
-    "records_read": "Number of records of the sources that were read.",
+    "records_read": "Number of records that were read from the sources.",
     "refused": "Number of refused records by reason.",
     "first_refused": "The first refused records.",
 }
@@ -215,7 +215,7 @@ def _value(kind: Any, definitions: dict[str, Any], omits_unknown: bool) -> dict[
     if is_dataclass(kind):
         name = f"{kind.__module__}.{kind.__qualname__}"  # type: ignore[union-attr]
         if name not in definitions:
-            definitions[name] = {}  # in case that it holds itself
+            definitions[name] = {}  # in case it contains itself
             definitions[name] = _object(kind, definitions, omits_unknown)  # type: ignore[arg-type]
         return {"$ref": f"#/$defs/{name}"}
     if isinstance(kind, type) and issubclass(kind, Enum):

@@ -1,7 +1,7 @@
 """Order of the words of a command line, and the spelling of a command's fields.
 
 An option of several values (`--hidden 64 32`, `--valid A B`) takes every word up to the next option. Positional words
-behind it would be taken as its values.
+after it would be taken as its values.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from liteshogi.commands.production import production_json
 
 @dataclass(frozen=True)
 class Command(Expansion):
-    """Make labelled positions like those that a search evaluates from recorded ones. Resumes an interrupted run.
+    """Make labelled positions, like those that a search evaluates, from recorded ones. Resumes an interrupted run.
 
     Positions come from random moves, from a search's tree and from its leaves."""
 

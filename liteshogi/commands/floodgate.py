@@ -23,7 +23,7 @@ class Command(ServerPlay):
 
     Logs in, waits for games, plays them with an engine, and logs in again when the connection ends. The first Ctrl-C
     ends the run after the game under way, the second one resigns at once. The password is the first line of
-    --password-file, else the environment variable CSA_PASSWORD, else it is asked for; it is sent unencrypted and
+    --password-file, else the environment variable CSA_PASSWORD, else typed on the terminal. It is sent unencrypted and
     written to no file."""
 
     name: tyro.conf.Positional[str]

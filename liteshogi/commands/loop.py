@@ -40,7 +40,7 @@ DEFAULT_TRAINING = ValueTraining(
 
 @dataclass(frozen=True)
 class PrintedGeneration:
-    """A generation that is done; generation 0 has no more than the figures of the yardstick."""
+    """A completed generation; generation 0 has only the figures of the yardstick."""
 
     generation: int
     """Number of the generation."""
@@ -51,13 +51,13 @@ class PrintedGeneration:
     positions: int | None
     """Number of labelled positions."""
     gate: GateResult | None
-    """Standing against the best network before it."""
+    """Result of its match against the best network of the generations before."""
     against: Mapping[str, LoopStanding] | None
-    """Standings against other networks, by their names."""
+    """Results of its matches against other networks, by their names."""
     seconds: float | None
-    """Time of all its stages."""
+    """Time of all its stages in seconds."""
     steps: int | None = None
-    """Steps of the training."""
+    """Number of training steps."""
     loss: float | None = None
     """Held-out loss."""
     accuracy: float | None = None
@@ -84,14 +84,14 @@ class PrintedGeneration:
 
 @dataclass(frozen=True)
 class PrintedLoop:
-    """The generations of a loop."""
+    """The completed generations of a loop, and its best network."""
 
     folder: Path
     """Folder of the loop."""
     best: Path
     """File of the best network."""
     generations: tuple[PrintedGeneration, ...]
-    """Generations that are done."""
+    """Completed generations."""
 
 
 _OF_SOME = tuple(one.name for one in fields(PrintedGeneration) if one.name != "generation")

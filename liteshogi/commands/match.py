@@ -78,8 +78,8 @@ class Command:
     gauntlet: bool = False
     """In a league, the first player plays each other one, and the others do not meet."""
     neighbours: int = 0
-    """In a league in process, each player meets only those at most so many places before or after it, because games
-    of very unequal players hardly help to rate them; 0 means that all meet."""
+    """In a league in process, largest distance in the list between two players that meet: games of very unequal players
+    hardly help to rate them. 0 means that all players meet."""
     games: int | None = None
     """Games to play, in a league per meeting; an even number plays every opening with both colours. By default 1,000,
     in a league 100, with --sprt as many as the test takes (100,000 at most), and 20 through ShogiArena."""
@@ -89,13 +89,13 @@ class Command:
     depth: int = 0
     """Depth per move; 0 means no limit."""
     second_nodes: int | None = None
-    """Nodes per move of the second player, where they differ; in process."""
+    """Nodes per move of the second player, if they differ from the first player's; in process."""
     second_depth: int | None = None
-    """Depth per move of the second player, where it differs; in process."""
+    """Depth per move of the second player, if it differs from the first player's; in process."""
     byoyomi: int | None = None
-    """Milliseconds per move; 100 where nothing else limits it."""
+    """Milliseconds per move. Default: 100 if nothing else limits a move."""
     time: int = 0
-    """Milliseconds of each side for all its moves."""
+    """Milliseconds that each side has for all its moves."""
     increment: int = 0
     """Milliseconds that a side gains with each move and may save (Fischer's clock), instead of --byoyomi."""
     openings: Path | None = None
@@ -114,9 +114,9 @@ class Command:
     sprt: tuple[float, float] | None = None
     """Two Elo differences: play until the sequential probability ratio test accepts one of them; in process."""
     alpha: float = 0.05
-    """Probability that the test accepts the higher difference where the lower is true."""
+    """Probability that the test accepts the higher difference if the lower is true."""
     beta: float = 0.05
-    """Probability that the test accepts the lower difference where the higher is true."""
+    """Probability that the test accepts the lower difference if the higher is true."""
     parallel: int | None = None
     """Games at a time; by default the number of cores, and through ShogiArena 1, as the two engines of a game never
     think at once."""
@@ -126,8 +126,8 @@ class Command:
     max_plies: int = 320
     """Length at which a game is drawn, in moves."""
     win_score: int = 0
-    """Score in centipawns at which a game is won when both players have agreed for 8 plies in a row; 0 means that games
-    are played to their end. In process."""
+    """Score in centipawns at which a game is won when both players have agreed for 8 consecutive plies; 0 means that
+    games are played to their end. In process."""
     played_out: float = 0.05
     """Share of the games that --win-score would end that are played to their end, to measure how often it is wrong."""
     seed: int = 1
@@ -190,7 +190,7 @@ class Command:
                 continue
             if players > 2 and name in _OF_TWO:
                 raise OptionError(
-                    f"`{name}`: is for two players; options stand behind a player: 'default USI_Hash=64'", name
+                    f"`{name}`: is for two players; write options after a player: 'default USI_Hash=64'", name
                 )
             if not counted and name in _IN_PROCESS:
                 if self.nodes or self.depth:

@@ -44,7 +44,7 @@ class SolvedPosition:
     nodes: int
     """Number of positions visited."""
     seconds: float
-    """Wall time."""
+    """Wall time in seconds."""
     tsume_plies: int | None = None
     """Length without futile interpositions (無駄合); None if it was not requested or not found."""
 

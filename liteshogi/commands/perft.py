@@ -19,7 +19,7 @@ class Counted:
     nodes: int
     """Number of sequences."""
     seconds: float
-    """Time of the count."""
+    """Seconds of the count."""
     divide: dict[str, int] | None = None
     """Number of sequences by first move; only with `--divide`."""
 

@@ -17,7 +17,7 @@ class Command(Sweep):
     """Train, fold, test, time and play the networks of a plan. Resumes an interrupted run.
 
     A plan is a TOML file, or the name of one that comes with the package: nets, squeeze, auxiliary, draw, recipe,
-    volume, family. The last three name files that have to be made first, in their first lines."""
+    volume, family. The first lines of the last three say which files must be made first."""
 
     plan: tyro.conf.Positional[Path]
     output: Output = Path("runs/sweep")

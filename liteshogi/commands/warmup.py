@@ -16,11 +16,11 @@ class Compiled:
     """Compiled code after a warm-up."""
 
     seconds: float
-    """Time that compiling or loading took."""
+    """Seconds that compiling or loading took."""
     directory: str
     """Folder of the compiled code."""
     removed: int
-    """Number of unused modules that were deleted."""
+    """Number of unused modules whose compiled code was deleted."""
     puct: bool
     """Whether PUCT was compiled, which requires onnxruntime."""
 

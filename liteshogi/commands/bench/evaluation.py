@@ -19,7 +19,8 @@ class Command:
     """Measure the evaluation along recorded games: nanoseconds of update, layers and refresh, beside HalfKP."""
 
     net: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="NET")] = None
-    """Network file to measure, or `default`; without it the dimensions of (16, 4, 32) and the default network."""
+    """Network file to measure, or `default`. Without it, random weights with the dimensions of the (16, 4, 32) network
+    are measured, and the default network."""
     games: Path | None = None
     """Games from the start position: JSON lines with `moves`, or lines `startpos moves ...`, xz or plain. Default:
     random games."""

@@ -17,8 +17,8 @@ from liteshogi.json_output import json_text
 class Command(JudgedMatch):
     """Break off games of two players and have a stronger engine evaluate them. Resumes an interrupted run.
 
-    Two networks, or two settings of the search, play in this process: an hour measures several times as much as an hour
-    of whole games."""
+    Two networks, or two settings of the search, play in this process: an hour of such games measures several times as
+    much as an hour of whole games."""
 
     first: tyro.conf.Positional[str]
     """The first player: a network's file or name, in quotes with options as in a match:

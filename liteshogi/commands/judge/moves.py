@@ -32,7 +32,7 @@ class Command(LossOptions):
 
 
 def as_json(report: LossReport) -> str:
-    """Return the report as JSON, with the positions of the greatest losses again."""
+    """Return the report as JSON, with the positions of the greatest losses also in a list of their own."""
     unknown = ("difference", "difference_error")
     return json_text(report, {"worst": report.worst}, without=("job",), optional=unknown)
 
@@ -44,7 +44,7 @@ def as_text(report: LossReport) -> str:
         f"{report.engine}, {report.earlier} of its earlier turns searched first, by {report.judge} "
         f"({report.judge_nodes:,} nodes), {amount(len(report.positions), 'position')}, "
         f"scores limited to {report.clip} cp",
-        f"{'':30s}  loss a move       {over}  as the judge",
+        f"{'':30s}  loss per move     {over}  as the judge",
     ]
     for row in report.variants:
         shares = "  ".join(f"{100 * share:6.1f} %" for share in (row.over_100, row.over_200, row.over_400))

@@ -18,7 +18,7 @@ from liteshogi.json_output import json_text
 class Command(EffectOptions):
     """Measure the effect of each parameter of the search by a stronger engine's scores. Resumes an interrupted run.
 
-    The effect is the change of the distance between the search's win rates and moves and that engine's. All parameters
+    The effect of a parameter is how much closer the search's win rates and moves come to that engine's. All parameters
     are moved at once, at random, so many cost no more than one."""
 
     net: Net

@@ -1,4 +1,4 @@
-"""`liteshogi judge refutations`: the nodes from which a search sees the refutations of bad moves."""
+"""`liteshogi judge refutations`: the nodes that a search needs to see the refutations of bad moves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from liteshogi.json_output import json_text
 
 @dataclass(frozen=True)
 class Command(RefutationOptions):
-    """Measure from how many nodes on a search sees the refutations of the worst moves of a `judge moves` run. Resumes
+    """Measure how many nodes a search needs to see the refutations of the worst moves of a `judge moves` run. Resumes
     an interrupted run."""
 
     engine: tyro.conf.Positional[str]

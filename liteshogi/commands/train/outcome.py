@@ -7,7 +7,7 @@ from liteshogi.json_output import json_text
 
 
 def outcome_json(outcome: Outcome) -> str:
-    """Return the steps, and the figures of the network where it was tested, as one JSON object."""
+    """Return the steps, and the figures of the network if it was tested, as one JSON object."""
     tested = outcome.tested
     figures = [] if tested is None else [{"loss": tested.loss}, tested.parts, tested.report]
     return json_text(outcome, *figures, without=("tested",))
