@@ -48,6 +48,7 @@ class Games:
 
     @property
     def plies(self) -> int:
+        """Number of moves of all games."""
         return len(self.moves)
 
 

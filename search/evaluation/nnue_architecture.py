@@ -107,6 +107,7 @@ class Architecture:
 
     @property
     def rows(self) -> int:
+        """Rows of the feature set's table."""
         return feature_rows(self.features)
 
     @property
@@ -116,6 +117,7 @@ class Architecture:
 
     @property
     def has_progress(self) -> bool:
+        """Whether an axis of the stack index is the progress of the game."""
         return any(token.startswith("progress") for token in self.tokens)
 
     @property
@@ -170,10 +172,12 @@ class Architecture:
 
     @property
     def feature_hash(self) -> int:
+        """Hash of the feature transformer, as YaneuraOu computes it."""
         return SFNN_FEATURE_HASH if self.sfnn else FEATURES[self.features].hash ^ 2 * self.width
 
     @property
     def network_hash(self) -> int:
+        """Hash of the layers, as YaneuraOu computes it."""
         if self.sfnn:
             return SFNN_NETWORK_HASH
         found = 0xEC42E90D ^ 2 * self.width
@@ -185,6 +189,7 @@ class Architecture:
 
     @property
     def file_hash(self) -> int:
+        """Hash in the file's header, as YaneuraOu computes it."""
         if self.sfnn:
             return SFNN_FILE_HASH ^ (PROGRESS_HASH if self.has_progress else 0)
         return self.feature_hash ^ self.network_hash

@@ -150,6 +150,7 @@ class Stacks:
 
     @property
     def count(self) -> int:
+        """Number of stacks, the product of the axes' sizes."""
         return math.prod(self.axes)
 
     @property

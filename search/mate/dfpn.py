@@ -99,6 +99,7 @@ def table_key(pos, solver, depth):
 
 @jit
 def attacker_hand(pos, depth):
+    """Return the attacker's packed hand (uint64) in a position at `depth`, which is even if the attacker is to move."""
     attacker = (np.int64(pos.turn) ^ (depth & 1)) & 1
     return np.uint64(pos.packed_hands[pos.ply, attacker])
 

@@ -16,10 +16,12 @@ i8, i16, i32, i64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 
 
 def vector(element: ir.IntType, count: int) -> ir.VectorType:
+    """Return the LLVM type of a vector of `count` elements."""
     return ir.VectorType(element, count)
 
 
 def constant(element: ir.IntType, count: int, number: int) -> ir.Constant:
+    """Return a vector constant with `number` in every lane."""
     return ir.Constant(vector(element, count), [number] * count)
 
 
@@ -29,16 +31,19 @@ def add_offset(builder: Any, address: Any, offset: Any) -> Any:
 
 
 def load(builder: Any, address: Any, offset: Any, kind: Any, align: int = 4) -> Any:
+    """Return the value of type `kind` at `address + offset` in bytes, read with an alignment of `align` bytes."""
     place = builder.inttoptr(add_offset(builder, address, offset), kind.as_pointer())
     return builder.load(place, align=align)
 
 
 def store(builder: Any, address: Any, offset: Any, value: Any, align: int = 4) -> None:
+    """Write a value to `address + offset` in bytes, with an alignment of `align` bytes."""
     place = builder.inttoptr(add_offset(builder, address, offset), value.type.as_pointer())
     builder.store(value, place, align=align)
 
 
 def splat(builder: Any, value: Any, count: int) -> Any:
+    """Return a vector with a value in each of `count` lanes."""
     kind = vector(value.type, count)
     single = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(i32, 0))
     return shuffle(builder, single, [0] * count)

@@ -21,9 +21,11 @@ class Spin:
     high: int
 
     def declaration(self) -> str:
+        """Return the line that declares the option to a GUI."""
         return f"option name {self.name} type spin default {self.default} min {self.low} max {self.high}"
 
     def read(self, text: str) -> int:
+        """Return the value of a text. Raises ValueError for a text that is no whole number in the range."""
         try:
             value = int(text)
         except ValueError:
@@ -41,9 +43,11 @@ class Check:
     default: bool
 
     def declaration(self) -> str:
+        """Return the line that declares the option to a GUI."""
         return f"option name {self.name} type check default {str(self.default).lower()}"
 
     def read(self, text: str) -> bool:
+        """Return the value of a text. Raises ValueError for a text that is neither true nor false."""
         if text.lower() not in ("true", "false"):
             raise ValueError(f"{self.name} {text[:40]!r} is neither true nor false")
         return text.lower() == "true"
@@ -58,9 +62,11 @@ class Combo:
     words: tuple[str, ...]
 
     def declaration(self) -> str:
+        """Return the line that declares the option to a GUI."""
         return f"option name {self.name} type combo default {self.default} " + " ".join(f"var {w}" for w in self.words)
 
     def read(self, text: str) -> str:
+        """Return the value of a text. Raises ValueError for a text that is none of the words."""
         if text not in self.words:
             raise ValueError(f"{self.name} {text[:40]!r} must be one of {', '.join(self.words)}")
         return text
@@ -75,9 +81,11 @@ class FileName:
     type: str = "filename"
 
     def declaration(self) -> str:
+        """Return the line that declares the option to a GUI."""
         return f"option name {self.name} type {self.type} default {self.default}"
 
     def read(self, text: str) -> str:
+        """Return the path that a text gives; an empty text gives the default."""
         return self.default if text in ("", "<empty>") else text  # MyShogi sends `<empty>` for no text
 
 
