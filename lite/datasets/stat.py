@@ -44,7 +44,9 @@ class DataSummary:
     first_refused: list[str]
     """The first refused records, each with file, place and reason."""
     games: int
+    """Number of good games."""
     positions: int
+    """Number of good positions."""
     results_of: str
     """`games` if all files hold games, otherwise `positions`: the unit of `results`."""
     results: dict[str, int]

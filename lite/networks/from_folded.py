@@ -1,7 +1,7 @@
 """Dense networks to train from the integers of a folded network: the inverse of the rounding that `export.quantise`
 does.
 
-Activation 127 stands for 1 here. The fold gave every lane and neuron a unit of its own, which nothing records; any unit
+Activation 127 stands for 1 here. The fold gave every lane and neuron a unit of its own, which no file records; any unit
 computes the same.
 """
 

@@ -81,8 +81,11 @@ class Report(Summary):
     calibration_error: float | None
     """Mean absolute difference of predicted and actual results over the bins."""
     calibration: tuple[CalibrationBin, ...]
+    """Predicted and actual results in bins of the predicted win rate."""
     by_ply: tuple[Band, ...]
+    """Figures by the number of moves before the position, or by pieces on the board if that is unknown."""
     by_score: tuple[Band, ...]
+    """Figures by the size of the score in centipawns."""
     material_accuracy_error: float | None = field(default=None, kw_only=True)
     """Standard error of `material_accuracy`."""
 
