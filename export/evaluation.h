@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The evaluation of the network @NETWORK@, as `liteshogi export` wrote it: C++17 and the standard library, nothing else.
-// Its weights lie in @WEIGHTS@, which `Network::load` reads. LiteShogi's docs/how/network_file.md describes their meaning,
-// how this goes into an engine in docs/guide/adopt_in_cpp.md. Every kernel below gives the same integers.
+// The evaluation of the network @NETWORK@, as `liteshogi export` wrote it, in C++17 with the standard library alone.
+// Its weights are in @WEIGHTS@, which `Network::load` reads. LiteShogi's docs/how/network_file.md describes their meaning,
+// and docs/guide/adopt_in_cpp.md how an engine uses this header. Every kernel below gives the same integers.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>  // _BitScanForward
 #pragma warning(push)
-#pragma warning(disable : 4100 4127 4324)  // what some networks leave unused or constant; padding after alignas
+#pragma warning(disable : 4100 4127 4324)  // code that a network leaves unused or constant; padding after alignas
 #endif
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -34,8 +34,8 @@
 
 namespace @NAMESPACE@ {
 
-// The network's own numbers; all that follows them is the same in every header. They are `inline`, so that all
-// translation units have one of each; below, (std::max) in brackets is not the macro of windows.h.
+// The network's constants; the code after them is the same in every header. They are `inline`, so that all translation
+// units share one of each. Below, (std::max) is in brackets because windows.h has a macro max.
 @CONSTANTS@
 
 // Squares, pieces, hands and codes
@@ -60,7 +60,7 @@ constexpr std::uint16_t in_hand(int colour, int kind, int nth) {  // nth counts 
     return static_cast<std::uint16_t>(HAND_CODES + colour * HAND_SLOTS + HAND_OFFSET[kind] + nth - 1);
 }
 
-// What a move takes away and brings; as it stands a null move.
+// The codes that a move removes and adds. A Change without codes is a null move.
 struct Change {
     std::uint16_t removed[2] = {NO_CODE, NO_CODE}, added[2] = {NO_CODE, NO_CODE};
 };
@@ -70,18 +70,18 @@ constexpr Change move(int colour, int kind, int origin, int target, bool promote
     return {{on_board(colour, kind, origin), NO_CODE}, {on_board(colour, promotes ? kind + 8 : kind, target), NO_CODE}};
 }
 
-// A move that takes a piece of kind `taken`, promoted or not; `held` counts the mover's pieces of that kind before it.
+// A move that captures a piece of kind `taken`, promoted or not. `held`: pieces of that kind in hand before.
 constexpr Change capture(int colour, int kind, int origin, int target, bool promotes, int taken, int held) {
     return {{on_board(colour, kind, origin), on_board(1 - colour, taken, target)},
             {on_board(colour, promotes ? kind + 8 : kind, target), in_hand(colour, taken % 8, held + 1)}};
 }
 
-// A drop of one of `held` pieces.
+// A drop of one of the `held` pieces of a kind in hand.
 constexpr Change drop(int colour, int kind, int held, int target) {
     return {{in_hand(colour, kind, held), NO_CODE}, {on_board(colour, kind, target), NO_CODE}};
 }
 
-// A whole position, for `Accumulator::set_up`; whose turn it is does not matter to the sums.
+// A position, for `Accumulator::set_up`; the sums do not depend on the side to move.
 struct Placement {
     std::uint8_t board[SQUARES];  // a piece, or EMPTY
     std::uint8_t hands[2][HAND_KINDS];
@@ -89,7 +89,7 @@ struct Placement {
 
 @KERNELS@
 
-// Calls a function with each of the compile-time numbers 0 to COUNT - 1: what it fills stays in registers.
+// Call a function with each of the compile-time numbers 0 to COUNT - 1, so that arrays it fills stay in registers.
 template <int COUNT, class Function, int... NUMBERS>
 inline void unroll(Function&& function, std::integer_sequence<int, NUMBERS...>) {
     (function(std::integral_constant<int, NUMBERS>{}), ...);
@@ -136,14 +136,15 @@ constexpr int weight_place(int layer) {
 }
 constexpr int bias_place(int layer) { return layer == 0 ? 0 : bias_place(layer - 1) + padded(SIZES[layer - 1]); }
 
-// Several chains of sums hide how long a dot product takes.
+// Several chains of sums hide the latency of a dot product.
 constexpr int chains_of(int blocks, int groups) {
     return (std::min)((std::max)(1, BLOCKS / blocks), groups % 8 == 0 ? 8 : 4);
 }
 
 using Outputs = std::array<std::int32_t, OUTPUTS>;  // value, and draw if the network has it
 
-// Centipawns of a value, from the mover's view: divided, scaled in fixed point, a half away from zero, at most 20000.
+// Return the centipawns of a value, from the mover's view: divided, scaled in fixed point, rounded half away from zero,
+// within +-20000.
 constexpr int centipawns(std::int32_t value) {
     std::int64_t size = value;
     size = std::min<std::int64_t>((size < 0 ? -size : size) / OUTPUT_DIVISOR, std::int64_t{1} << 28);
@@ -158,7 +159,7 @@ constexpr double logit(std::int32_t output) { return static_cast<double>(output 
 // The weights, read once and shared by all threads.
 class Network {
   public:
-    // Reads the weights' file; what is wrong with it in words, or nothing.
+    // Read the file of weights. Return an error message, or an empty string.
     [[nodiscard]] std::string load(const std::string& path) {
         std::vector<unsigned char> content(FILE_BYTES + 1);
         std::ifstream file(path, std::ios::binary);
@@ -167,7 +168,7 @@ class Network {
         return load(content.data(), static_cast<std::size_t>(file.gcount()), path);
     }
 
-    // The same of a file that lies in memory, within the program; `name` is what complaints call it.
+    // Read the weights from memory, as of a file embedded in the program. `name`: the file in error messages.
     [[nodiscard]] std::string load(const unsigned char* content, std::size_t size,
                                    const std::string& name = "the weights") {
         if (size != FILE_BYTES || checksum(content, size) != FILE_CHECKSUM)
@@ -188,24 +189,24 @@ class Network {
 
     const std::int16_t* bias() const { return parts_->bias; }
 
-    // First number of a row; null if the code has none in this perspective.
+    // Return the first number of a code's row; null if the code has no row in this perspective.
     const std::int16_t* row_of(int perspective, int code, int bucket) const {
         const int row = parts_->row_of_code[perspective][bucket % MIRRORS][code];
         return row < 0 ? nullptr : row_at(row + bucket / MIRRORS * KING_STRIDE);
     }
     const std::int16_t* row_at(std::ptrdiff_t row) const { return parts_->rows + row * WIDTH; }
 
-    // Bucket of the own king on a square as black sees it.
+    // Return the bucket of a perspective's own king; `square` as black sees it.
     int king_bucket(int perspective, int square) const {
         return parts_->king_bucket[perspective == 0 ? square : SQUARES - 1 - square];
     }
 
-    // Zone of a king on a square as black sees it; SQUARES is no king.
+    // Return the zone of a king; `square` as black sees it, SQUARES without a king.
     int king_zone(int colour, int square) const {
         return parts_->king_zone[colour == 0 || square == SQUARES ? square : SQUARES - 1 - square];
     }
 
-    // What a code adds to the progress, with the kings on squares as black sees them.
+    // Return the number that a code adds to the progress sum; the kings' squares are as black sees them.
     std::int64_t progress_of_code(int code, int black_king, int white_king) const {
         const int piece = parts_->bona_piece[0][code];
         return piece < 0 ? 0 : progress_of(piece, parts_->bona_piece[1][code], black_king, white_king);
@@ -215,8 +216,8 @@ class Network {
         return std::int64_t{parts_->progress[black_king % SQUARES][black_piece]} + parts_->progress[white][white_piece];
     }
 
-    // The outputs of a stack, in the bucket that `men_in_hand` selects: pieces in both hands, of each side's pawns at
-    // most eight.
+    // Return the outputs of a stack, in the bucket that `men_in_hand` selects: the number of pieces in both hands, with
+    // at most eight pawns of each side.
     Outputs forward(const std::int16_t* mover, const std::int16_t* other, bool in_check, int men_in_hand,
                     int stack) const {
         alignas(64) std::uint8_t inputs[VIEW_INPUTS * PERSPECTIVES];
@@ -235,12 +236,12 @@ class Network {
         alignas(64) std::int32_t biases[STACKS * std::size_t{bias_place(LAYERS)}];
         std::int16_t row_of_code[2][MIRRORS][CODES + 1];
         std::uint8_t king_bucket[SQUARES];
-        std::uint8_t king_zone[SQUARES + 1];  // what the network has no use for stays empty
+        std::uint8_t king_zone[SQUARES + 1];  // unused members stay empty
         std::int16_t bona_piece[2][CODES + 1];
         std::int32_t progress[PROGRESS_PARTS > 1 ? SQUARES : 1][BONA_PIECES];
     };
 
-    // CRC-32 as zlib has it.
+    // Return the CRC-32 of bytes, as zlib computes it.
     static std::uint32_t checksum(const unsigned char* bytes, std::size_t size) {
         std::array<std::uint32_t, 256> table;
         for (std::uint32_t n = 0; n < table.size(); ++n) {
@@ -326,7 +327,8 @@ class Network {
         unroll<COUNT>([&](auto i) { sums[i].template activate<SHIFTS[LAYER]>(target + OUTPUT_BLOCK * (first + i)); });
     }
 
-    // The first hidden layer of a network with squares or a shortcut: writes its activations, returns the shortcut's sum.
+    // Compute the first hidden layer of a network with squares or a shortcut: write its activations, and return the
+    // shortcut's sum.
     template <int COUNT>
     std::int32_t square_and_clip(std::uint8_t* target, const std::uint8_t* inputs, std::size_t stack) const {
         alignas(64) std::int32_t sums[std::size_t{COUNT * OUTPUT_BLOCK}];
@@ -376,17 +378,17 @@ class Network {
     std::unique_ptr<Parts> parts_;
 };
 
-// The sums of one thread, by ply. Moves are only noted; sums are made for positions that are evaluated.
+// The sums of one thread, by ply. A move is only recorded; sums are computed when a position is evaluated.
 class Accumulator {
   public:
-    static constexpr int MAX_PLIES = 256;  // do_move may go this deep from set_up
+    static constexpr int MAX_PLIES = 256;  // most moves from set_up
 
     explicit Accumulator(const Network& network) : network_(network), plies_(MAX_PLIES + 1) {}
     Accumulator(const Accumulator&) = delete;
 
     // Begin at a position: the root of a search.
     void set_up(const Placement& placement) {
-        assert(network_.is_loaded());  // load comes first, and says what is wrong
+        assert(network_.is_loaded());  // call load first; it returns the error
         std::memset(codes_, 0, sizeof codes_);
         int men = 0;
         top_ = plies_.data();
@@ -412,7 +414,7 @@ class Accumulator {
     }
 
     void do_move(const Change& change) {
-        assert(top_ != nullptr);  // set_up comes first
+        assert(top_ != nullptr);  // call set_up first
         assert(top_ - plies_.data() < MAX_PLIES);
         const Ply& before = *top_++;
         top_->change = change;
@@ -433,7 +435,7 @@ class Accumulator {
         --top_;
     }
 
-    // Outputs of the position, from the mover's view (0 black, 1 white).
+    // Return the outputs of the position. `mover`: the side to move, 0 black, 1 white.
     Outputs evaluate(int mover, bool in_check) {
         assert(top_ != nullptr);
         update(mover);
@@ -443,7 +445,7 @@ class Accumulator {
     }
 
   private:
-    static constexpr int MAX_BACK = 8;  // beyond so many plies the rows of all moves cost as much as a refresh
+    static constexpr int MAX_BACK = 8;  // beyond it, the rows of all moves cost as much as a refresh
     static constexpr int WORDS = CODES / 64 + 1;
 
     struct Ply {
@@ -451,12 +453,12 @@ class Accumulator {
         Change change;
         std::uint8_t bucket[2];  // of each colour's king
         std::uint8_t king[2];    // its square; SQUARES if there is none
-        bool known[2];           // whether the sums of a perspective have been made
-        bool has_progress;       // whether `progress` has been made
+        bool known[2];           // whether the sums of a perspective are computed
+        bool has_progress;       // whether `progress` is computed
         std::int64_t progress;   // sum of the progress regression over all pieces
     };
 
-    // What a refresh begins with: the sums last made with the king in a bucket, and the codes that they are of.
+    // The start of a refresh: the last sums with the king in a bucket, and the codes that they contain.
     struct Kept {
         alignas(64) std::int16_t sums[WIDTH];
         std::uint64_t codes[WORDS];
@@ -470,7 +472,7 @@ class Accumulator {
         return men;
     }
 
-    // Index of the layers' copy for the position.
+    // Return the index of the copy of the layers that evaluates the position.
     int stack(int mover) {
         int found = 0;
         if constexpr (HAND_CLASSES > 1) found = HAND_CLASSES * hand_class(mover) + hand_class(1 - mover);
@@ -492,7 +494,7 @@ class Accumulator {
         return bits + (std::min)(7, (points + 3) / 4);
     }
 
-    // Part of a logistic regression's range over all pieces: its limits are those of the sum.
+    // Return the part of the game's progress by a logistic regression over all pieces; the limits are those of its sum.
     int progress() {
         if (!top_->has_progress) sum_progress();
         int part = 0;
@@ -500,7 +502,7 @@ class Accumulator {
         return part;
     }
 
-    // Make the sum from the last ply's that was made if both kings stand where they stood, else from all pieces.
+    // Compute the progress sum: from the last computed ply if the kings' squares are equal, else from all pieces.
     void sum_progress() {
         const int black = top_->king[0], white = top_->king[1];
         const Ply* from = top_;
@@ -529,11 +531,11 @@ class Accumulator {
 
     bool holds(int code) const { return codes_[code / 64] >> code % 64 & 1; }
     void toggle(int code) { codes_[code / 64] ^= std::uint64_t{1} << code % 64; }
-    void toggle(const Change& change) {  // NO_CODE has a bit as well, which no one looks at
+    void toggle(const Change& change) {  // NO_CODE has a bit, too, which is never read
         for (int n = 0; n < 2; ++n) toggle(change.removed[n]), toggle(change.added[n]);
     }
 
-    // Keep empty boards only, on which so many men are missing.
+    // Reset all kept sums to empty boards on which `missing` men are missing.
     void forget(int missing) {
         missing_ = missing;
         kept_.resize(2 * KING_BUCKETS);
@@ -556,7 +558,7 @@ class Accumulator {
 
     static int lowest(std::uint64_t word) {
 #if defined(_MSC_VER) && !defined(__clang__)
-        unsigned long place;  // of 32 bits, as what is scanned: 32-bit programs have no _BitScanForward64
+        unsigned long place;  // scanned by 32 bits, because 32-bit programs have no _BitScanForward64
         if (_BitScanForward(&place, static_cast<unsigned long>(word))) return static_cast<int>(place);
         _BitScanForward(&place, static_cast<unsigned long>(word >> 32));
         return static_cast<int>(place) + 32;
@@ -565,7 +567,7 @@ class Accumulator {
 #endif
     }
 
-    // Make the sums from those kept for the king's bucket: only what differs is added or taken away.
+    // Compute the sums from those kept for the king's bucket, by adding and removing the codes that differ.
     void refresh(int perspective) {
         Kept& kept = kept_.data()[perspective * KING_BUCKETS + top_->bucket[perspective]];
         RowList added, removed;
@@ -581,7 +583,7 @@ class Accumulator {
         top_->known[perspective] = true;
     }
 
-    // Make the sums from the last ply's that were made, in one pass over the rows of all moves since.
+    // Compute the sums from the last computed ply, in one pass over the rows of all moves since.
     void update(int perspective) {
         const Ply* from = top_;
         for (int back = 0; !from->known[perspective]; ++back, --from)
@@ -603,7 +605,7 @@ class Accumulator {
     std::vector<Kept> kept_;
     Ply* top_ = nullptr;
     int missing_ = -1;
-    std::uint64_t codes_[WORDS];  // a bit for each code that holds on top
+    std::uint64_t codes_[WORDS];  // a bit for each code of the current position
 };
 
 }  // namespace @NAMESPACE@
