@@ -74,6 +74,7 @@ class DemoReport:
     files: tuple[str, ...]
     """Files and folders in the output folder."""
     seconds: float
+    """Time of the whole demonstration in seconds."""
 
 
 def run_demo(output: Path, epochs: int, nodes: int) -> DemoReport:

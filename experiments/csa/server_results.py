@@ -60,6 +60,7 @@ class ServerReport:
     unfinished: int
     """Games whose result the server did not report, because the connection was lost."""
     losses_on_time: int
+    """Number of lost games in which the time ran out."""
     lost_connections: int
     """Connections that ended early, and failed attempts to connect."""
     endings: dict[str, int]

@@ -72,6 +72,7 @@ class ChangeEffect:
     more: str
     """Name of the search with the change."""
     worth: float
+    """Win rate above one half against the search without the change, in hundredths."""
     worth_error: float
     """Standard error of `worth`."""
 

@@ -85,9 +85,11 @@ class SearchedAgain(JobLine, kind="searched again"):
     first: int
     """Score of the first search."""
     move: str
+    """Best move of the first search."""
     again: int
     """Score of the second search."""
     again_move: str
+    """Best move of the second search."""
     afresh: int
     """Score of the long search; if the first search found no mate, the score of the first."""
 
@@ -97,7 +99,9 @@ class ScoreLevel:
     """Level of scores, centipawns."""
 
     mean: float
+    """Mean score."""
     error: float
+    """Standard error of `mean`."""
     positive: float
     """Share of scores above 0."""
 
@@ -133,7 +137,9 @@ class DepthStep:
 
     to_depth: int
     mean: float
+    """Mean change."""
     error: float
+    """Standard error of `mean`."""
     size: float
     """Mean absolute change of the score."""
 
@@ -143,15 +149,21 @@ class AgainCounts:
     """Findings of the first searches near games' ends, and how many later searches confirmed."""
 
     mates: int
+    """Number of first searches that found a mate."""
     mates_kept: int
+    """Number of these mates that the second search finds with the first one's table."""
     mates_not_longer: int
+    """Number of these mates that the second search finds with at most the same length."""
     mates_found_afresh: int
     """Number of these mates that the long search finds with an empty table."""
     lost: tuple[SearchedAgain, ...]
     """Searches whose mate a later search does not find."""
     draws: int
+    """Number of first searches with a score of 0."""
     draws_kept: int
+    """Number of these scores that the second search repeats."""
     others: int
+    """Number of first searches with another score."""
     moves_kept: int
     """Number of other positions whose move stays."""
     change: tuple[float, float] | None

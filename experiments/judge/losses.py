@@ -83,8 +83,11 @@ class VariantLoss:
     """Loss per move of a variant of the judged engine, centipawns with standard errors."""
 
     name: str
+    """Name of the variant: the engine as it is, or without a step."""
     loss: float
+    """Mean loss per move."""
     error: float
+    """Standard error of `loss`."""
     over_100: float
     """Share of losses above 100 centipawns."""
     over_200: float
@@ -96,6 +99,7 @@ class VariantLoss:
     difference: float | None = None
     """Difference of the loss from the first variant's; None for the first."""
     difference_error: float | None = None
+    """Standard error of `difference`."""
 
 
 @dataclass(frozen=True)

@@ -85,15 +85,19 @@ class ParameterEffect:
     worth: float
     """Effect by the distance of the search's win rates from the judge's."""
     worth_error: float
+    """Standard error of `worth`."""
     moves: float
     """Effect by the share of moves that equal the judge's."""
     moves_error: float
+    """Standard error of `moves`."""
     loss: float
     """Effect by the win rate that the search's moves lose."""
     loss_error: float
+    """Standard error of `loss`."""
     cost: float
     """Increase of a node's time, in hundredths of a doubling."""
     cost_error: float
+    """Standard error of `cost`."""
 
 
 @dataclass(frozen=True)

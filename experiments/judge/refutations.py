@@ -70,7 +70,9 @@ class RefutedMove:
     position: str
     sfen: str
     move: str
+    """The bad move."""
     reply: str
+    """The judge's reply, which refutes it."""
     loss: int
     """Loss of the move by the judge's scores, centipawns."""
     seen_from: tuple[int | None, ...]

@@ -133,10 +133,12 @@ def with_error(value: float | None, error: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
+    """Return a share as a percentage with two decimals; nothing if it is None."""
     return "" if value is None else f"{100 * value:.2f} %"
 
 
 def accuracy(row: Row) -> str:
+    """Return a network's accuracy on held-out games with its standard error in percent."""
     return row.net.tested.report.accuracy_text()
 
 

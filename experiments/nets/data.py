@@ -47,19 +47,25 @@ _MADE_HERE = ("data", "output", "workforce")
 
 @dataclass(frozen=True)
 class Cut:
+    """A number of positions cut from sets."""
+
     cut: tuple[str, ...]
     positions: int
 
     @property
     def sources(self) -> tuple[str, ...]:
+        """Files and names of sets that positions are cut from."""
         return self.cut
 
     def make(self, sources: Sequence[Path], output: Path, _: Workforce) -> None:
+        """Write the file `output`. Raises as `choose_positions`."""
         choose_positions(sources, self.positions, output)
 
 
 @dataclass(frozen=True)
 class Tree:
+    """Positions that searches from those of a set evaluated in the main search or in quiescence."""
+
     tree: str
     where: Literal["main", "quiescence"]
     positions: int
@@ -70,9 +76,11 @@ class Tree:
 
     @property
     def sources(self) -> tuple[str, ...]:
+        """The name of the set whose positions are searched."""
         return (self.tree,)
 
     def make(self, sources: Sequence[Path], output: Path, workforce: Workforce) -> None:
+        """Write shards to the folder `output`. Raises as `produce` does."""
         options = {"where": self.where, "every": self.every}
         plan = plan_run("tree", options, sources={"tree": sources}, nets={"net": self.net})
         task = TreeTask(load_network(self.net), WHERE[self.where])
@@ -84,6 +92,8 @@ class Tree:
 
 @dataclass(frozen=True)
 class Searched:
+    """The positions of a set with the scores of searches that leave steps out."""
+
     search: str
     nodes: int
     without: tuple[str, ...] = ()
@@ -92,9 +102,11 @@ class Searched:
 
     @property
     def sources(self) -> tuple[str, ...]:
+        """The name of the set whose positions are searched."""
         return (self.search,)
 
     def make(self, sources: Sequence[Path], output: Path, workforce: Workforce) -> None:
+        """Write shards to the folder `output`. Raises as `produce` does."""
         left_out = sum(1 << STEPS.index(step) for step in set(self.without))
         options = {"nodes": self.nodes, "without": self.without}
         plan = plan_run("search labels", options, sources={"search": sources}, nets={"net": self.net})
@@ -114,6 +126,7 @@ class Made:
     factory: Callable[[Any], Any]
 
     def make(self, sources: Sequence[Path], output: Path, workforce: Workforce) -> None:
+        """Write shards to the folder `output`. Raises as `produce` does."""
         self.factory(replace(self.options, data=tuple(sources), output=output, workforce=workforce))
 
 

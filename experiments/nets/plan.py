@@ -125,6 +125,7 @@ class Point:
 
     @property
     def key(self) -> tuple[str, int]:
+        """Name and seed, the key of the point's results."""
         return self.name, self.seed
 
 

@@ -26,6 +26,7 @@ class Keyed(Line):
 
     @property
     def key(self) -> tuple[str, int]:
+        """Name and seed."""
         return self.name, self.seed
 
 
@@ -67,6 +68,7 @@ class NetResult(Keyed, kind="net"):
 
     @property
     def machine(self) -> str:
+        """CPU and kernel of the machine that measured the network."""
         return self.made_by.machine
 
     @property
@@ -154,10 +156,12 @@ class Results:
         return cls(read_lines(folder, *KINDS))
 
     def find(self, kind: type[Kept], name: str, seed: int = 0) -> Kept | None:
+        """Return the result of a class with this name and seed; None if there is none."""
         found = self._kept.get((kind.kind, name, seed))
         return found if isinstance(found, kind) else None
 
     def all(self, kind: type[Kept]) -> list[Kept]:
+        """Return all results of a class, in the order in which their keys were first written."""
         return [line for line in self._kept.values() if isinstance(line, kind)]
 
     def add(self, line: Keyed) -> None:

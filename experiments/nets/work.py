@@ -49,6 +49,7 @@ class Place:
     """Names of the sets that the plan makes."""
 
     def of(self, name: str) -> Path:
+        """Return the path of a file or set that the plan names."""
         return self.folder / "data" / name if name in self.made else Path(name)
 
     def point(self, point: Point) -> Path:

@@ -60,6 +60,7 @@ class TuningReport:
     """The state of a tuning."""
 
     games: int
+    """Number of games that were played."""
     of: int
     """Number of requested games; `games` counts those played."""
     folder: Path

@@ -53,7 +53,7 @@ function go(to) {
   addressing = setTimeout(() => history.replaceState(null, "", `#${ply}`), 200);
 }
 
-/** Go so many steps into a line of the position. */
+/** Show the position after step `at` of a line, or the position of the game if `at` is below 0. */
 function follow(steps, number, at) {
   line = at >= 0 ? { steps, number, at: Math.min(at, steps.length - 1) } : null;
   draw();
