@@ -27,7 +27,7 @@ time back."""
 INCREMENT_SHARE = 0.85
 """Share of the increment that a move may use; the rest is saved for harder moves. Byoyomi cannot be saved."""
 MINIMUM_SHARE = 16
-"""MinimumThinkingTime uses at most one part in 16 of the time left."""
+"""MinimumThinkingTime uses at most one part in 16 of the time left, besides the byoyomi."""
 SPREAD = 3
 """A move may take up to this many times its optimum, where that does not endanger the clock."""
 LONG_GAME = 120

@@ -9,17 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 REMEMBERED = 8
-"""Depths whose best-move changes count, each half as much as the next later one."""
+"""Number of depths whose best-move changes count, each half as much as the next later one."""
 CALM, CHANGE = 0.68, 0.49
 """Share of the optimum for a move that never changed, and the share that a change in the last depth adds."""
 COMPARED = 3
-"""Depths whose mean score is compared with the last score."""
+"""Number of depths whose mean score is compared with the last score."""
 FALL = 0.49
-"""Added for a fall of 100 centipawns, subtracted for a rise."""
+"""Added to the score's factor for a fall of 100 centipawns, subtracted for a rise."""
 BY_SCORE = (0.68, 1.76)
 """Bounds of the score's factor."""
 EFFORT, USUAL_EFFORT = 0.78, 0.6
-"""Factor added if all nodes of a depth go to other moves than the best, and the best move's share that adds nothing."""
+"""The best move's share of the last depth's nodes gives the factor 1 + EFFORT * (USUAL_EFFORT - share)."""
 
 
 def settling(thread: np.void) -> float:

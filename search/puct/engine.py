@@ -36,13 +36,14 @@ LONGEST_BATCH = 0.03
 SAFETY = 1.3
 """Factor on the time that batches have taken, to estimate that of the next one."""
 SETTLED_SHARE = 4
-"""Largest number of playouts that end without the network before a batch is sent, in batch sizes."""
+"""Largest number of playouts for a batch, in batch sizes: those that end without the network leave no position in
+it."""
 GROWTH_SHARE = 8
 """A batch has at most one position per GROWTH_SHARE visits of the root: the first playouts would all guess blindly."""
 SINGLE_VISITS = 16
 """Number of playouts if there is only one move."""
 SURE_FROM = 0.1
-"""Share of the time after which a move that cannot be overtaken is played."""
+"""Share of the optimum after which a move that cannot be overtaken is played."""
 CLOSE = 0.8
 """Ratio of the second move's visits to the first move's above which the choice is not clear."""
 INFO_SECONDS = 0.5
