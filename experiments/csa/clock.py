@@ -13,11 +13,11 @@ class TimeControl:
     """The time control of a side, in milliseconds."""
 
     total: int | None = None
-    """Time for the whole game; None means unlimited."""
+    """Milliseconds for the whole game; None means unlimited."""
     byoyomi: int = 0
-    """Time for each move once the other time is used up."""
+    """Milliseconds for each move once the other time is used up."""
     increment: int = 0
-    """Time that is added before each move, and may be saved."""
+    """Milliseconds that are added before each move, and may be saved."""
 
     @property
     def text(self) -> str:

@@ -29,7 +29,7 @@ class LineFigures:
     """Activation of each of the C channels: the mover's view, then the opponent's view if the network has two. A dual
     activation has the clipped values, then the squared ones."""
     contribution_cp: int
-    """The mover's value minus the value with all units of the line set to 0."""
+    """The mover's value minus the value with all units of the line set to 0, in centipawns."""
 
 
 @dataclass(frozen=True)

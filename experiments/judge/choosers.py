@@ -32,7 +32,7 @@ class Choice:
     move: str
     """USI move, or `resign` or `win`."""
     score: int
-    """The mover's score."""
+    """The mover's score: centipawns, or a mate score (see `search.score`)."""
     trace: list[tuple[int, int, int]]
     """(Depth, nodes so far, score) with rising depths; another engine may omit some."""
 

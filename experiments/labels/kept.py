@@ -3,7 +3,8 @@
 Veness, Silver, Uther and Blair, "Bootstrapping from Game Tree Search" (2009), learn from every interior node of a
 search. Here the tree is walked from the root along entries of the table. Exact scores are labels. So are lower bounds
 above the static evaluation where a quiet move cuts: a search has found that the position is better than it looks. Upper
-bounds are not, because reductions and pruning miss replies. So no label shows that a position is worse than it looks.
+bounds are not, because reductions and pruning miss replies. So only exact scores show that a position is worse than it
+looks.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from search.usi.usi_options import Check, Combo, FileName, Option, OptionValues,
 
 NETWORKS = (".safetensors", ".bin", ".onnx")
 HASH_MB = 16
-"""Default size of a player's table: clearing a larger one takes as long as a short game."""
+"""Default megabytes of a player's table: clearing a larger one takes as long as a short game."""
 _PARAMETERS = tuple(Spin(one.name, one.default, one.low, one.high) for one in PARAMETERS)
 _STEPS = tuple(Check(re.sub(r"\W", "_", f"skip_{name}"), False) for name in STEPS)
 OPTIONS: tuple[Option, ...] = (
