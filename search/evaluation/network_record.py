@@ -30,7 +30,7 @@ from search.rules.sfen import position_from_sfen
 from search.rules.shogi import CODES, HAND_KINDS
 
 LARGE_TABLE = 64 << 20
-"""Bytes of a table that is not copied for the order of its lanes."""
+"""Bytes of a table from which on it is not copied for the order of its lanes."""
 
 network_dtype = record_dtype(
     [

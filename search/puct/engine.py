@@ -39,7 +39,7 @@ SETTLED_SHARE = 4
 """Largest number of playouts for a batch, in batch sizes: those that end without the network leave no position in
 it."""
 GROWTH_SHARE = 8
-"""A batch has at most one position per GROWTH_SHARE visits of the root: the first playouts would all guess blindly."""
+"""A batch has at most one position, and one more per GROWTH_SHARE visits of the root: early playouts guess blindly."""
 SINGLE_VISITS = 16
 """Number of playouts if there is only one move."""
 SURE_FROM = 0.1
