@@ -28,7 +28,8 @@ from search.system.options import OptionError
 from search.system.paths import PathLike, as_paths
 
 TOLERANCE = 1e-9
-"""Largest accepted difference between the folded form and the module, both in float64."""
+"""Largest accepted difference between the folded form and the module, both in float64, relative to the largest output
+or, if that is smaller, to 1."""
 CONSTANT = 1e-6
 """Outputs that differ by less, in logits, are those of a network that does not look at the position."""
 CHECKED = 10_000
@@ -135,7 +136,8 @@ def fold_file(
 def fold_checked(model: Any, sample: Sample) -> tuple[FoldedNetwork, float]:
     """Return the folded form, and its largest difference from the module in float64 on the first positions of a sample.
 
-    CHECKED positions are compared. Raises ValueError if the difference exceeds TOLERANCE.
+    CHECKED positions are compared. Raises ValueError if the difference exceeds TOLERANCE, relative to the largest
+    output.
     """
     folded = fold(model)
     checked = sample.part(0, CHECKED)
