@@ -19,7 +19,7 @@ from lite.run_folder import Line, read_lines
 FIRST, SECOND = "first", "second"
 """Names of a match's engines in ShogiArena's files; readers see other names."""
 WRITING_SECONDS = 2.0
-"""ShogiArena writes its files in place while they are read here: a file that is broken for longer is damaged."""
+"""Seconds after which a file that cannot be read counts as damaged: ShogiArena writes its files in place."""
 
 
 def seat_names(engines: int) -> list[str]:

@@ -14,9 +14,9 @@ from experiments.csa.events import Closed, ConnectionLost, Event, Events, Receiv
 from search.system.interrupt import WAIT_SECONDS
 
 CONNECT_SECONDS = 30.0
-"""Time limit for a connection."""
+"""Seconds within which a connection must be made."""
 SEND_SECONDS = 30.0
-"""Time limit for one line to be taken by the system; it is full only if the server takes nothing."""
+"""Seconds within which the system must take one line; its buffer is full only if the server takes nothing."""
 LONGEST_LINE = 4096
 """Most bytes of a line of the server."""
 MOST_WAITING = 1000
@@ -26,7 +26,7 @@ LEAST_KEEP_ALIVE = 30
 SILENT_INTERVALS = 3
 """Intervals without any line after which a server that has answered empty lines before counts as lost."""
 LOGOUT_SECONDS = 3.0
-"""Time limit for the answer to LOGOUT."""
+"""Seconds to wait for the answer to LOGOUT."""
 ENDED = "the server closed the connection"
 
 Diary = Callable[[str, str], None]

@@ -16,7 +16,7 @@ from experiments.usi_client.searcher import Answer
 LONGEST_SEARCH = 86_400.0
 """Seconds after which a search counts as failed. The server's clock ends it much earlier."""
 STOP_SECONDS = 10.0
-"""Time limit for an engine to answer `stop`."""
+"""Seconds to wait for an engine's answer to `stop`."""
 MOVE_LIMIT = "MaxMovesToDraw"
 """The engine's option for the number of moves at which a game is drawn."""
 

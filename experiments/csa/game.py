@@ -34,7 +34,7 @@ MOST_RESTARTS = 1
 MOST_OTHER_LINES = 1000
 """Most lines in a game that are neither moves nor its end."""
 FAREWELL_SECONDS = 3.0
-"""Time for the server to answer a resignation at once."""
+"""Seconds to wait for the server's answer to a resignation at once."""
 
 
 class ServerGame:

@@ -11,13 +11,13 @@ from experiments.csa.game_summary import BEGIN, END, MOST_LINES, Summary, read_s
 from lite.notation.game import quoted
 
 LOGIN_SECONDS = 30.0
-"""Time limit for the answer to LOGIN."""
+"""Seconds to wait for the answer to LOGIN."""
 SUMMARY_SECONDS = 60.0
-"""Time limit from one line of a game summary to the next."""
+"""Seconds to wait from one line of a game summary to the next."""
 START_SECONDS = 300.0
-"""Time limit for the opponent to agree. shogi-server waits for 120 seconds."""
+"""Seconds to wait for the opponent to agree. shogi-server waits for 120 seconds."""
 WAITING_SECONDS = 7 * 86_400.0
-"""Time limit for a game to be offered."""
+"""Seconds to wait for a game to be offered."""
 MOST_IGNORED = 1000
 """Most lines between two games that have no meaning for a player."""
 

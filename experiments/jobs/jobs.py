@@ -9,7 +9,7 @@ from experiments.jobs.protocol import Failure, JobError, Product, Runner, Task
 from experiments.jobs.threads import Threads
 
 POLL_SECONDS = 0.2
-"""Interval at which a request to stop is noticed."""
+"""Seconds between two checks for a request to stop."""
 
 
 def run_jobs(

@@ -24,7 +24,7 @@ from lite.run_folder import RESULTS, Line, RunPlan, RunWriter
 from search.system.interrupt import interrupt_flag
 
 UPDATE_SECONDS = 10.0
-"""Time between two updates of run.json."""
+"""Seconds between two updates of run.json."""
 BARREN_JOBS, BARREN_SHARE = 20, 0.01
 """A goal is given up when BARREN_JOBS jobs in a row add less than this share of their products: `Seen` may report that
 share as new even if all products were made before."""

@@ -24,9 +24,9 @@ from lite.run_folder import RESULTS, RunWriter
 from search.system.files import complaints_about
 
 SHARD_BYTES = 64_000_000
-"""Size of a full shard."""
+"""Bytes of a full shard."""
 FREE_BYTES = 2_000_000_000
-"""Space that stays free on the disk."""
+"""Bytes that stay free on the disk."""
 PART = ".part"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from experiments.jobs.protocol import Failure, Product, Stopped, Task, Worker, failure_line
 
 PATIENCE_SECONDS = 20.0
-"""Time that workers have to end after a request to stop: one that compiles cannot be interrupted."""
+"""Seconds that workers have to end after a request to stop: one that compiles cannot be interrupted."""
 
 
 class Threads:

@@ -32,7 +32,8 @@ from search.system.options import OptionError
 SCALES = np.arange(200, 2001, 20)
 """Centipawns per logit that are tried for the network's scores."""
 HASH_MB = 1
-"""Table of the search to depth 1; it is cleared before each position, as older entries would deepen the search."""
+"""Megabytes of the table of the search to depth 1. It is cleared before each position, as older entries would deepen
+the search."""
 
 
 class MissingYardstick(OptionError):

@@ -18,9 +18,9 @@ from typing import IO
 from experiments.language.catalogue import shown
 
 NOTICE_SECONDS = 5.0
-"""A longer wait is reported on standard error."""
+"""Seconds of a wait after which it is reported on standard error."""
 QUIT_SECONDS = 2.0
-"""Time that an engine has to end after `quit`, or after it closed its output, before it is killed."""
+"""Seconds that an engine has to end after `quit`, or after it closed its output, before it is killed."""
 
 
 class Dialogue:

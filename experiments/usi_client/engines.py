@@ -19,11 +19,11 @@ from experiments.usi_client.dialogue import Dialogue
 from experiments.usi_client.installed import installed_program
 
 USIOK_SECONDS = 60.0
-"""Time limit from `usi` to `usiok`."""
+"""Seconds to wait from `usi` to `usiok`."""
 READY_SECONDS = 900.0
-"""Time limit from `isready` to `readyok`: an engine that compiles itself takes minutes with an empty cache."""
+"""Seconds to wait from `isready` to `readyok`: an engine that compiles itself takes minutes with an empty cache."""
 PATIENCE_SECONDS = 60.0
-"""Least time that ShogiArena waits for `readyok`, and for `bestmove` after a move's time is over."""
+"""Least seconds that ShogiArena waits for `readyok`, and for `bestmove` after a move's time is over."""
 NO_DELAY = {"NetworkDelay": 0, "NetworkDelay2": 0}
 """Default options: these engines and their clock are on one machine."""
 _PASSED_ON = {

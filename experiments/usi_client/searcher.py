@@ -12,7 +12,7 @@ from lite.training.targets import MATE_SCORE
 from search.score import MATE
 
 ANSWER_SECONDS = 600.0
-"""Time limit for one search; a slower engine counts as dead."""
+"""Seconds to wait for one search; a slower engine counts as dead."""
 _SETTLED = {"win": MATE - 1, "resign": 1 - MATE}
 _SCORE = re.compile(r"^info\b.*\bscore (?:(cp) ([+-]?\d+)|(mate) ([+-]?\d*))")
 _DEPTH = re.compile(r"\bdepth (\d+)")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from lite.progress_line import PLAIN_SECONDS, TERMINAL_SECONDS, clock, draw, is_redrawn, say
 
 WATCH_SECONDS = 1.0
-"""Least time between two reports to another process."""
+"""Least seconds between two reports to another process."""
 
 
 class Progress:
