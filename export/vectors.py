@@ -1,6 +1,6 @@
 """Test vectors: a network's evaluation of a few positions step by step, for evaluators in other programs.
 
-docs/how/network_file.md describes the file. Those of the shipped networks are in search/networks/.
+docs/how/network_reader.md describes the file. Those of the shipped networks are in search/networks/.
 """
 
 from __future__ import annotations

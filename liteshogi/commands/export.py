@@ -21,7 +21,7 @@ class Command:
     dlshogi's inputs and outputs. Both are checked against the trained network. Exporting an imported nn.bin restores
     the same bytes. A C++ header evaluates a folded network in another engine; its weights are written to a .bin file of
     the same name (docs/guide/adopt_in_cpp.md). Test vectors list the intermediate values of a few positions
-    (docs/how/network_file.md).
+    (docs/how/network_reader.md).
     """
 
     net: Net
