@@ -8,7 +8,7 @@ qugiy  the same subtraction, toward lower squares on reversed bytes (the shogi e
        ranks and diagonals no two squares share a byte, so a byte reversal reverses the order of the squares.
 table  the occupied squares of a line packed by BMI2 `pext` index a table of attacks (388 KB); x86-64 with BMI2 only.
 
-`search.rules.perft.measure_perft` measures the chosen method; docs/results/index.md has the figures of all three.
+`search.rules.perft.measure_perft` measures the chosen method; docs/results/speed.md has the figures of all three.
 """
 
 from __future__ import annotations
