@@ -26,12 +26,9 @@ from lite.records.formats import (
     move_dtype,
 )
 from search.compiling.jit import jit
-from search.rules.huffman import HCP, encode
-from search.rules.sfen import position_from_sfen
-from search.rules.shogi import START_SFEN
 
-_start = position_from_sfen(START_SFEN)
-_START = np.frombuffer(encode(_start["board"], _start["hands"], int(_start["turn"]), HCP), np.uint8).copy()
+_START = np.frombuffer(bytes.fromhex("58a449210cd757217e8e4d212caf427814c2ab109e4d212cd75f213e8e49210c"), np.uint8)
+"""The start position (hcp). It is written out because encoding it would compile code whenever a record is imported."""
 _AT_START, _PLACED = 1, 0
 _HCP_BYTES = 32
 _GAME_BYTES = game_dtype.itemsize

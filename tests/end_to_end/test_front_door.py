@@ -172,6 +172,17 @@ def test_the_overview_imports_nothing_that_only_verbs_need():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_help_compiles_nothing(tmp_path):
+    script = (
+        "import contextlib\nfrom liteshogi.__main__ import _run\n"
+        f"for command in {COMMANDS!r}:\n"
+        "    with contextlib.suppress(SystemExit):\n        _run([*command.split(), '--help'])\n"
+    )
+    environment = os.environ | {"LITESHOGI_CACHE": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, timeout=250, check=True)
+    assert not list(tmp_path.rglob("*.nbc"))
+
+
 @pytest.mark.parametrize("room", ["search", "lite", "export", "experiments"])
 def test_rooms_hold_no_command_line(room):
     for path in (Path(__file__).parents[2] / room).rglob("*.py"):
