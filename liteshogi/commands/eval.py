@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,19 @@ from search.evaluation.static_evaluation import set_game_with_kings
 from search.rules.position import new_position
 from search.system.files import read_text
 
+_RANK = r"(?:[1-9]|\+?[PLNSGBRKplnsgbrk])+"
+_POSITION = re.compile(rf"\s*(?:position\s+)?(?:startpos|(?:sfen\s+)?{_RANK}(?:/{_RANK}){{8}})(?:\s.*)?")
+"""A position, which no network is called: `startpos` or an SFEN's nine ranks."""
+
 
 @dataclass(frozen=True)
 class Command:
-    """Show the static evaluation of positions: raw output, centipawns and win rate for the side to move."""
+    """Show the static evaluation of positions: raw output, centipawns and win rate for the side to move.
 
-    net: Net
+    Without a network, `default` is used.
+    """
+
+    net: Net = "default"
     """Network of any kind: a file, the folder of a training run, or the name of a shipped one, such as `default`."""
     sfen: tyro.conf.Positional[tuple[str, ...]] = ()
     """Positions, each in quotes: an SFEN or `startpos`, optionally with `moves 7g7f ...`."""
@@ -29,11 +37,13 @@ class Command:
     json: Json = False
 
     def run(self) -> None:
-        sfens = [*self.sfen, *self._lines()]
+        net, sfens = self.net, [*self.sfen, *self._lines()]
+        if _POSITION.fullmatch(net):
+            net, sfens = "default", [net, *sfens]
         if not sfens:
             where = "" if self.file is None else f"{self.file}: "
             raise ValueError(f"{where}no positions: give SFENs in quotes, or --file with one per line")
-        found = evaluate(self.net, sfens)
+        found = evaluate(net, sfens)
         if self.json:
             print(json_text({"positions": found}, optional=("output", "draw")))
             return

@@ -13,6 +13,7 @@ import pytest
 
 from liteshogi.__main__ import _run, _summaries, parse
 from liteshogi.verbs import SECTIONS, VERBS, kinds_overview, overview
+from search.rules.shogi import START_SFEN
 from tests.error_lines import error_lines
 from tests.yaneuraou_networks import network_bytes
 
@@ -317,6 +318,15 @@ def test_standard_output_has_nothing_but_json():
     assert {"sfen", "output", "score_cp", "win_rate"} <= set(evaluation)
     bench = json.loads(liteshogi("bench", "default", "--depth", "5", "--json").stdout)
     assert {"signature", "nodes", "nps"} <= set(bench)
+
+
+@pytest.mark.parametrize("position", ["startpos moves 7g7f", START_SFEN, f"sfen {START_SFEN} moves 7g7f"])
+def test_positions_without_a_network_have_the_values_of_the_default(position, capsys):
+    shown = []
+    for words in ([position], ["default", position]):
+        assert _run(["eval", *words]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1] != ""
 
 
 def test_positions_are_piped_with_or_without_a_byte_order_mark():
