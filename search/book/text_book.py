@@ -30,6 +30,9 @@ LONGEST_ENTRY = 1 << 16
 """Most bytes of a position and its moves: 593 moves of 60 characters are fewer."""
 _CHUNK = 4096
 _HEADER = b"#YANEURAOU-DB2016"
+_POSITION = re.compile(rb"sfen[ \t]")
+"""The start of a line that begins a position."""
+_NEXT_POSITION = re.compile(rb"\n(?=sfen[ \t])")
 _BEFORE_FIRST = "a move before the first position"
 _MOVE = re.compile(r"[1-9][a-i][1-9][a-i]\+?|[PLNSBRG]\*[1-9][a-i]")
 _NO_MOVE = ("none", "None", "resign", "win", "null")
@@ -125,10 +128,10 @@ class TextBook(Book):
         while True:
             more = file.read(_CHUNK)
             data += more
-            found = data.find(b"\nsfen ")
-            end = data.find(b"\n", found + 1) if found >= 0 else -1
-            if found >= 0 and (end >= 0 or not more):
-                return begun + found + 1 - shift, _key(data[found + 1 : end if end >= 0 else None])
+            found = _NEXT_POSITION.search(data)
+            end = data.find(b"\n", found.end()) if found else -1
+            if found and (end >= 0 or not more):
+                return begun + found.end() - shift, _key(data[found.end() : end if end >= 0 else None])
             if not more:
                 return self._size, b""
             if len(data) > 2 * LONGEST_ENTRY:
@@ -164,10 +167,10 @@ class TextBook(Book):
         for number, line in enumerate(file, 1):
             text = line.strip()
             try:
-                if text.startswith(b"sfen "):
+                if _POSITION.match(text):
                     has_entry = True
                     # Bisection compares the keys of all such lines, whether they can be read or not.
-                    in_order = in_order and line.startswith(b"sfen ") and last <= _key(text)
+                    in_order = in_order and _POSITION.match(line) is not None and last <= _key(text)
                     last = _key(text)
                     places.setdefault(checked_key(text), []).append(at)
                 elif text and not text.startswith((b"#", b"//")):
@@ -213,7 +216,7 @@ def read_positions(path: Path, unreadable: Unreadable) -> Iterator[tuple[str, li
             at += len(line)
             text = line.strip()
             try:
-                if text.startswith(b"sfen "):
+                if _POSITION.match(text):
                     if sfen:
                         yield sfen, moves, at
                     sfen, moves, has_entry = "", [], True
@@ -236,7 +239,7 @@ def _begin(file: BinaryIO, path: Path) -> int:
     first = len(_MARK) if head.startswith(_MARK) else 0
     lines = iter(head[first:].splitlines())
     begun = next((line for line in lines if line.strip() and not _is_comment(line)), b"")
-    if not begun.lstrip().startswith((_HEADER, b"sfen ")):
+    if not begun.lstrip().startswith(_HEADER) and not _POSITION.match(begun.lstrip()):
         raise ValueError(f"{path}: line 1: not {_HEADER.decode()} 1.00; books are YaneuraOu's .db and .ybb files")
     return first
 
@@ -249,8 +252,8 @@ def _entry(file: BinaryIO, place: int) -> list[bytes]:
     """Return the lines of the entry that begins at `place`."""
     file.seek(place)
     data = file.read(LONGEST_ENTRY)
-    end = data.find(b"\nsfen ")
-    return [line.strip() for line in (data if end < 0 else data[:end]).split(b"\n")]
+    end = _NEXT_POSITION.search(data)
+    return [line.strip() for line in data[: end.start() if end else None].split(b"\n")]
 
 
 def _key(line: bytes) -> bytes:

@@ -253,6 +253,17 @@ def test_a_position_after_blanks_is_found_in_a_small_book(tmp_path):
     assert [move.move for move in open_text(path).find(after)] == ["3c3d"]
 
 
+@pytest.mark.parametrize("whole", [search.book.text_book.READ_WHOLE, 0])
+def test_words_may_be_separated_by_tabs(tmp_path, monkeypatch, entries, answers, whole):
+    """A position whose line is not seen would leave its moves to the position before."""
+    monkeypatch.setattr(search.book.text_book, "READ_WHOLE", whole)
+    path = tmp_path / "book.db"
+    path.write_text(written(entries, sorted(entries)).replace(" ", "\t"))
+    book = TextBook(path, pytest.fail)
+    for sfen in entries:
+        assert [(move.move, move.value, move.depth, move.count) for move in book.find(sfen)] == answers[sfen]
+
+
 def test_a_truncated_book_is_read_or_refused(tmp_path, monkeypatch, entries):
     content = written(entries, sorted(entries)[:30]).encode()
     path, generator = tmp_path / "book.db", random.Random(4)
