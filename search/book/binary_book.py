@@ -98,17 +98,21 @@ class BinaryBook(Book):
         with open(self.path, "rb") as file:
             if os.fstat(file.fileno()).st_size != self._header.size:
                 raise ValueError(f"{self.path}: was changed since it was opened; set BookFile again")
-            low, high = 0, self._header.positions
+            low, high, record = 0, self._header.positions, None
             while low < high:
                 middle = (low + high) // 2
-                record = self._read_index(file, middle, 1)
-                found = record["key"][0].tobytes()
-                if found == key:
-                    words = sfen.split()
-                    if not ignore_ply and len(words) > 3 and int(record["ply"][0]) != int(words[3]):
-                        return []
-                    return self._read_moves(file, record, middle)
-                low, high = (middle + 1, high) if found < key else (low, middle)
+                read = self._read_index(file, middle, 1)
+                if read["key"][0].tobytes() < key:
+                    low = middle + 1
+                else:
+                    high, record = middle, read
+            words = sfen.split()
+            # One position may have several records, with different move numbers.
+            while record is not None and record["key"][0].tobytes() == key:
+                if ignore_ply or len(words) < 4 or int(record["ply"][0]) == int(words[3]):
+                    return self._read_moves(file, record, low)
+                low += 1
+                record = self._read_index(file, low, 1) if low < self._header.positions else None
         return []
 
     def _read_header(self, file: BinaryIO) -> _Header:
@@ -139,7 +143,7 @@ class BinaryBook(Book):
         # As numbers from the highest byte on, keys are compared four words at a time.
         words = index["key"].copy().view(">u8").reshape(-1, CODE_BYTES // 8)
         before, after = words[:-1], words[1:]
-        in_order = np.zeros(len(before), bool)
+        in_order = np.ones(len(before), bool)
         for column in range(CODE_BYTES // 8 - 1, -1, -1):
             one, other = before[:, column], after[:, column]
             in_order = (one < other) | ((one == other) & in_order)

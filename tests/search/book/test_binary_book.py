@@ -181,6 +181,21 @@ def test_an_unsorted_index_is_refused(tmp_path, monkeypatch, entries, whole):
     assert "sorted" in refusal(path)
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_position_may_have_several_records_with_different_move_numbers(tmp_path, monkeypatch, entries, whole):
+    if not whole:
+        monkeypatch.setattr(search.book.binary_book, "CHECK_WHOLE", 0)
+    path, stem = tmp_path / "book.ybb", START_SFEN.rsplit(" ", 1)[0]
+    others = [one for one in entries if not one[0].startswith(stem)]
+    found = [(f"{stem} {ply}", [(move, 0, 1)]) for ply, move in ((1, "7g7f"), (5, "2g2f"), (11, "5g5f"))]
+    write(path, [*found, *others])
+    book = quiet(path)
+    for sfen, moves in (*found, *others):
+        assert [move.move for move in book.find(sfen, ignore_ply=False)] == [move for move, _, _ in moves]
+    assert [move.move for move in book.find(f"{stem} 11")] == ["7g7f"]
+    assert book.find(f"{stem} 7", ignore_ply=False) == []
+
+
 def test_positions_whose_moves_lie_beyond_the_end_are_reported_and_left_out(tmp_path, entries):
     path, said = tmp_path / "book.ybb", []
     write(path, entries)
