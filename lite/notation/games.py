@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,18 +90,25 @@ def read_starts(path: Path) -> list[str] | None:
 def _text(path: Path) -> str | None:
     """Return a file's text, or None if its encoding is unknown. Raises OSError, or ValueError if it is too large.
 
-    The marks of the end of a file that old systems wrote, Ctrl-Z and a padding of zeros, are left out."""
+    The marks of the end of a file that old systems wrote, Ctrl-Z and a padding of zeros, are left out, and so are byte
+    order marks, which files joined to one have in the middle."""
     if path.stat().st_size > MAX_TEXT:
         raise ValueError(f"{path}: larger than {MAX_TEXT >> 20} MiB; split it")
-    return _decoded(path.read_bytes().rstrip(b"\0\x1a"))
+    text = _decoded(path.read_bytes())
+    return None if text is None else text.rstrip("\0\x1a").replace("\ufeff", "")
 
 
 def _decoded(raw: bytes) -> str | None:
-    """Return the text of UTF-8, Shift JIS or EUC bytes; None for other encodings.
+    """Return the text of UTF-8, Shift JIS, EUC or JIS bytes, or of UTF-16 bytes with a byte order mark; None for other
+    encodings.
 
     EUC bytes may be valid Shift JIS, but then give half-width kana in an impossible order: `みさき` becomes `､ﾟ､ｵ､ｭ`.
     """
-    text = _decoded_as(raw, "utf-8-sig")
+    if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return _decoded_as(raw, "utf-16")
+    if b"\x1b$" in raw and (text := _decoded_as(raw, "iso2022_jp")) is not None:
+        return text
+    text = _decoded_as(raw, "utf-8")
     if text is not None:
         return text
     text = _decoded_as(raw, "cp932")

@@ -24,7 +24,7 @@ def only(path: Path) -> Game:
 
 def test_files_of_all_encodings_and_folders_are_read(data_directory: Path, tmp_path: Path) -> None:
     text = (data_directory / "wcsc28.kif").read_bytes().decode("cp932")
-    for encoding in ("utf-8", "utf-8-sig", "cp932"):
+    for encoding in ("utf-8", "utf-8-sig", "cp932", "euc_jp", "iso2022_jp"):
         (tmp_path / "a.kif").write_bytes(text.encode(encoding))
         assert len(only(tmp_path / "a.kif").moves) == 49
     (tmp_path / "b.csa").write_bytes(b"\x81\xff\x81")
@@ -44,6 +44,28 @@ def test_files_of_all_encodings_and_folders_are_read(data_directory: Path, tmp_p
     (tmp_path / "d.doc").touch()
     with pytest.raises(ValueError, match=r"d\.doc"):
         next(iter(read_games(tmp_path / "d.doc")))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("end", ["", "\n\x1a", "\0\0"])
+def test_games_in_utf_16_are_read(tmp_path: Path, encoding: str, end: str) -> None:
+    """Editors of Windows call it Unicode."""
+    texts = {
+        "a.csa": f"N+a\n{CSA_HEAD}%TORYO\n",
+        "b.csa": f"N+甲\n{CSA_HEAD}%TORYO\n",
+        "a.kif": "先手：甲\n   1 ７六歩(77)\n   2 ３四歩(33)\n   3 投了\n",
+        "a.usi": "startpos moves 7g7f 3c3d resign\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(("\ufeff" + text + end).encode(encoding))
+        assert (len(only(tmp_path / name).moves), only(tmp_path / name).result) == (2, 2)
+
+
+def test_joined_files_may_each_have_a_byte_order_mark(tmp_path: Path) -> None:
+    game = f"\ufeffV2.2\nN+甲\n{CSA_HEAD}%TORYO\n"
+    for text, count in ((f"{game}/\n{game}", 2), (game * 3, 3)):
+        (tmp_path / "a.csa").write_text(text, encoding="utf-8")
+        assert [one.names for one in read_games(tmp_path / "a.csa") if isinstance(one, Game)] == [("甲", "")] * count
 
 
 def kanji_of_level_1() -> str:
