@@ -207,7 +207,7 @@ class _Reader:
         elif mark == "'":
             self._remark(line)
         elif line.startswith(("N+", "N-")):
-            self.names["+-".index(line[1])] = line[2:]
+            self.names["+-".index(line[1])] = line[2:].strip()
         elif mark == "$":
             self._header(line)
         elif mark == "V" or line.startswith("N"):

@@ -36,6 +36,13 @@ def test_usi_lines_without_the_word_position_or_a_move_number_are_read(start: st
     assert (len(game.moves), game.result, game.first_ply) == (2, 2, 0)
 
 
+def test_csa_lines_may_end_in_blanks() -> None:
+    text = "V2.2\nN+甲 乙\nN-丙\n$EVENT:x\nPI\n+\n+7776FU\nT1\n-3334FU,T2\n%TORYO\nT3\n".replace("\n", "   \n")
+    (game,) = read_csa(f"{text}/  \n", "a.csa")
+    assert isinstance(game, Game), game
+    assert (game.names, game.headers, game.times.tolist()) == (("甲 乙", "丙"), {"棋戦": "x"}, [1000, 2000, 3000])
+
+
 def test_csa_games_may_be_separated_by_a_line_with_blanks() -> None:
     games = list(read_csa("PI\n+\n+7776FU\n%TORYO\n/ \nPI\n+\n+2726FU\n%TORYO\n", "a.csa"))
     assert [game.result for game in games if isinstance(game, Game)] == [1, 1]
