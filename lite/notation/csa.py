@@ -149,7 +149,8 @@ def _games(text: str, name: str) -> Iterator[tuple[str, int, list[str]]]:
 
     A line `/` separates games; so does the version of the next one after moves, in files that were joined without the
     line. A part of comments and blank lines alone is no game, unless it is the whole text."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    # Text copied from a page or a mail may be indented.
+    lines = [line.lstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
     number, first, has_moves = 1, 0, False
     for index in range(len(lines) + 1):
         separator = index == len(lines) or lines[index].rstrip() == "/"

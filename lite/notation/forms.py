@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from lite.notation.kif_lines import is_ki2
+from lite.notation.kif_lines import FILES, is_ki2
 
 CSA, KIF, KI2, USI = "csa", "kif", "ki2", "usi"
 SUFFIXES = {
@@ -26,10 +26,10 @@ _CSA_LINE = re.compile(
     r"V[0-9][0-9.]*\s*$|N[+-]|\$[A-Z_]+[+-]?:|PI(?:[1-9]{2}[A-Z]{2})*\s*(?:,|$)|P[1-9][ *+-]|P[+-][0-9]{2}[A-Z]{2}"
     r"|[+-]\s*$|[+-][0-9]{4}[A-Z]{2}"
 )
-_KIF_LINE = re.compile("手数--|\\s*[0-9０-９]{1,6}\\s+[▲△▼▽☗☖]?(?:[１-９1-9][一二三四五六七八九１-９1-9]|同)")
-_USI_LINE = re.compile(r"\s*(?:position\s|startpos\b|sfen\s|(?:[0-9a-zA-Z+]{1,18}/){8})")
-_HEADER = re.compile("[^：|]{1,20}：|\\|")
-"""A header or a row of a diagram, in KIF and KI2."""
+_KIF_LINE = re.compile(r"手数--|[0-9０-９]{1,6}\s+[▲△▼▽☗☖]?(?:[１-９1-9][一二三四五六七八九１-９1-9]|同)")
+_USI_LINE = re.compile(r"(?:position\s|startpos\b|sfen\s|(?:[0-9a-zA-Z+]{1,18}/){8})")
+_HEADER = re.compile(rf"[^：|]{{1,20}}：|[^\x00-\x7f][^：:|]{{0,19}}:|[|｜]|[+＋][-－]|{FILES}")
+"""A header or a line of a diagram, in KIF and KI2."""
 
 
 def game_format(path: Path) -> str | None:
@@ -42,7 +42,8 @@ def detect_format(text: str, named: str) -> str:
     `named`, the notation of the suffix."""
     headers = False
     for line in text.removeprefix("\ufeff").splitlines():
-        if not line.strip() or line[0] in "#*'&":
+        line = line.strip()
+        if not line or line[0] in "#*'&":
             continue
         found = _line_format(line, named)
         if found is not None:

@@ -80,7 +80,7 @@ def read_start(text: str) -> str:
     for reader.line, line in enumerate(plain_lines(text), 1):
         if not line:
             continue
-        if line.startswith("手数--") or MOVE_LINE.fullmatch(line) or is_ki2(line):
+        if line.lstrip().startswith("手数--") or MOVE_LINE.fullmatch(line) or is_ki2(line):
             break
         if not reader.other_line(line):
             raise reader.error(f"cannot read the line {quoted(line)}")

@@ -34,14 +34,19 @@ HANDICAPS = KIF.Parser.HANDYCAP_SFENS | {
 """First positions by name: cshogi's, and further ones of Kifu for Windows."""
 _KANJI = {2: "二", 3: "三", 4: "四", 5: "五", 6: "六", 7: "七", 8: "八", 10: "十"}
 _SYNONYMS = {"左香落ち": "香落ち", "飛落ち": "飛車落ち", "飛車香落ち": "飛香落ち", "飛角落ち": "二枚落ち"}
-MOVE_LINE = re.compile(r"\s*(?!９\s*８)([0-9０-９]{1,6})\s+(\S.*)")
-"""A line of KIF's moves: number and move. The line of file numbers above a diagram is excluded."""
+FILES = r"[9９]\s*[8８]\s*[7７]\s*[6６]"
+"""The start of the line of file numbers above a diagram. `９ ８七歩` is a move."""
+MOVE_LINE = re.compile(rf"\s*(?!{FILES})([0-9０-９]{{1,6}})\s+(\S.*)")
+"""A line of KIF's moves: number and move."""
 PIECE_SIGNS = "[歩香桂銀金角飛玉と杏圭全馬龍]"
 SQUARE = "[１-９1-9][一二三四五六七八九１-９1-9]"
 """`７六`; Kifu for Windows has options to write `７６` and `76`."""
 PIECES = {sign: kind for kind, sign in enumerate("歩香桂銀角飛金玉と杏圭全馬龍")}
 PIECES |= {"王": PIECES["玉"], "竜": PIECES["龍"]}
 MARK = re.compile("[▲△▼▽☗☖]")
+_NO_CONTENT = re.compile(rf"[#&]|手数|[+＋][-－−]|{FILES}|盤面(?:回転|反転)$")
+"""Lines that are read without effect: remarks, the frame of a diagram, and how the board is displayed."""
+_EMPTY_SQUARES = "・･·"
 _NO_KEY = re.compile(r"[*＊#&|]|\+-|手数|変化|まで|[0-9０-９]{1,6}\s")
 """Starts of lines that KIF does not read as headers, so that they cannot be written back as headers."""
 _HELD = re.compile(rf"(.)({NUMBER})?")
@@ -126,7 +131,7 @@ class Reader:
             if len(cells) != 9:
                 raise GameError(f"a board diagram with {len(cells)} squares on rank {rank + 1}")
             for column, (colour, sign) in enumerate(cells):
-                if sign == "・":
+                if sign in _EMPTY_SQUARES:
                     continue
                 if sign not in PIECES:
                     raise GameError(f"unknown piece {quoted(sign)} in the board diagram")
@@ -170,6 +175,7 @@ class Reader:
 
     def other_line(self, line: str) -> bool:
         """Read a header, diagram row, comment or verdict; return False if the line is none of these."""
+        line = line.lstrip()  # text copied from a page or a mail may be indented
         if line[0] in "*＊":
             if self.builder is None:
                 self._early_comments.append("*" + line[1:])
@@ -184,12 +190,10 @@ class Reader:
             self.plies_before = min(number(match[1]), MAX_MOVES)
             if match[2] and self.white_moves is None:
                 self.white_moves = match[2] in _BLACK_MARKS
-        elif line[0] in "#&" or line.startswith(("手数", "  ９", " ９")) or half_width(line[:2]) == "+-":
+        elif _NO_CONTENT.match(line):
             pass
-        elif line.strip(" 　") == "盤面回転":
-            pass  # concerns the display of the board, not the position
         elif line[0] in "|｜":
-            self.rows.append(line.replace("｜", "|"))
+            self.rows.append(line.replace("｜", "|").replace("ｖ", "v"))
         elif match := _TURN.fullmatch(line):
             side = match[1] or match[2] or match[3]
             self.white_moves = side in "後上△▽☖"

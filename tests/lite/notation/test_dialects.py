@@ -73,6 +73,22 @@ GAMES = {
 }
 
 
+@pytest.mark.parametrize(
+    "change", [("：", ":"), ("\n", "\n    "), ("手合割", "  手合割"), ("手数", "*注\n  *注\n手数")]
+)
+@pytest.mark.parametrize("name", ["a.kif", "a.ki2", "a.csa", "a.txt"])
+@pytest.mark.parametrize("form", ["kif", "ki2", "csa"])
+def test_indented_lines_and_half_width_colons_are_read(
+    tmp_path: Path, form: str, name: str, change: tuple[str, str]
+) -> None:
+    """As in text that was copied from a page or a mail."""
+    (tmp_path / name).write_text(GAMES[form].replace(*change), encoding="utf-8")
+    (game,) = read_games(tmp_path / name)
+    assert isinstance(game, Game), game
+    assert (len(game.moves), game.result, game.names) == (2, 2, ("甲", "乙"))
+    assert read_starts(tmp_path / name) == [START_SFEN]
+
+
 @pytest.mark.parametrize("named", ["csa", "kif", "kifu", "ki2", "usi", "sfen", "txt"])
 @pytest.mark.parametrize("form", GAMES)
 def test_the_notation_of_a_file_follows_from_its_lines(tmp_path: Path, form: str, named: str) -> None:

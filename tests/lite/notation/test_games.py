@@ -308,11 +308,12 @@ def test_unusable_kif_games_are_refused(end: str, message: str) -> None:
         read_kif(KIF_HEAD + end, "a.kif")
 
 
+@pytest.mark.parametrize("words", ["盤面回転", "盤面反転", " 盤面回転　"])
 @pytest.mark.parametrize("reader", [read_kif, read_ki2])
-def test_the_header_for_a_turned_board_is_ignored(reader: Callable[[str, str], Game]) -> None:
-    """盤面回転 is the only header without a value."""
+def test_the_header_for_a_turned_board_is_ignored(reader: Callable[[str, str], Game], words: str) -> None:
+    """It is the only header without a value."""
     moves = "   1 ７六歩(77)\n   2 投了\n" if reader is read_kif else "▲７六歩\n投了\n"
-    game = reader(f"手合割：平手\n先手：a\n後手：b\n盤面回転\n{moves}", "a")
+    game = reader(f"手合割：平手\n先手：a\n後手：b\n{words}\n{moves}", "a")
     assert (len(game.moves), game.result, game.names) == (1, 1, ("a", "b"))
 
 

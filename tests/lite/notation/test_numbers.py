@@ -48,6 +48,16 @@ def test_a_variation_begins_at_a_number_of_any_width(head: str) -> None:
     assert [one.first for one in read_variations(game)[0]] == [3]
 
 
+@pytest.mark.parametrize("move", ["８六歩(87)", "８６歩（８７）", "86歩(87)"])
+@pytest.mark.parametrize("ninth", ["９", "9", "  ９", "   9"])
+def test_the_ninth_move_may_go_to_the_eighth_file(ninth: str, move: str) -> None:
+    """It resembles the line of file numbers above a diagram."""
+    kings = ["５八玉(59)", "５二玉(51)", "５九玉(58)", "５一玉(52)"] * 2
+    text = "".join(f"{number} {king}\n" for number, king in enumerate(kings, 1))
+    game = read_kif(f"{text}{ninth} {move}\n10 投了\n", "a")
+    assert (len(game.moves), move_to_usi(int(game.moves[8]))) == (9, "8g8f")
+
+
 @pytest.mark.parametrize(
     "clock",
     ["( 0:05/00:00:05)", "（ 0:05/00:00:05）", "（０：０５／００：００：０５）", "(0:05)", "（0：05）", "( 0:05 )"],

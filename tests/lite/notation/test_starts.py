@@ -55,6 +55,27 @@ def test_first_positions_are_read(tmp_path: Path, name: str, text: str, starts: 
 
 
 @pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("  ９ ８ ７ ６ ５ ４ ３ ２ １", "９ ８ ７ ６ ５ ４ ３ ２ １"),
+        ("  ９ ８ ７ ６ ５ ４ ３ ２ １", "　９　８　７　６　５　４　３　２　１"),
+        ("  ９ ８ ７ ６ ５ ４ ３ ２ １", "  9  8  7  6  5  4  3  2  1"),
+        ("  ９ ８ ７ ６ ５ ４ ３ ２ １", "９８７６５４３２１"),
+        ("  ９ ８ ７ ６ ５ ４ ３ ２ １\n", ""),
+        ("・", "･"),
+        ("v玉", "ｖ玉"),
+        ("\n", "\n    "),
+        ("：", ":"),
+    ],
+)
+@pytest.mark.parametrize("name", ["tsume.kif", "tsume.ki2", "tsume.txt"])
+def test_diagrams_as_pages_and_mails_write_them_are_read(tmp_path: Path, name: str, written: str, read: str) -> None:
+    for text in (TSUME, TSUME + "手数----指手---------消費時間--\n   1 ５二金打\n"):
+        (tmp_path / name).write_text(text.replace(written, read), encoding="utf-8")
+        assert read_starts(tmp_path / name) == [SFEN]
+
+
+@pytest.mark.parametrize(
     "key", ["持駒", "▲持駒", "☗持駒", "先手持駒", "攻方の持駒", "攻め方 持駒", "下手の持ち駒", "先手 の 持駒"]
 )
 @pytest.mark.parametrize("other", ["△持駒", "▽持駒", "☖持ち駒", "後手持駒", "玉方の持駒", "受方持駒", "上手の持駒"])
