@@ -31,7 +31,10 @@ from search.rules.movegen import list_moves
 from search.rules.sfen import get_sfen
 from search.rules.shogi import BLACK, DROP_ORIGIN, KINDS, PROMOTE, SQUARES
 
-_MOVE = re.compile(rf"({SQUARE}|同)\s*({PIECE_SIGNS})([左直右]?)([上行寄引]?)(打|成|不成)?")
+_MOVE = re.compile(
+    rf"({SQUARE}|同)\s*({PIECE_SIGNS})([左直右]?)([上行寄引]?)(打|成|不成|生)?(?:[(（]([1-9１-９]{{2}}|00)[)）])?"
+)
+"""A move, which may have its square of origin as in KIF. 生 is 不成."""
 _MOST_REPLAYED = 200_000
 """Largest number of moves replayed for all variations, each from the first position; real games need thousands."""
 
@@ -143,8 +146,12 @@ def _ki2_move(reader: Reader, black: bool, text: str) -> None:
     match = _MOVE.fullmatch(abbreviated(text))
     if match is None:
         raise reader.error(f"cannot read {builder.next_move()} {quoted(text, 20)}")
-    where, sign, side, motion, manner = match.groups()
+    where, sign, side, motion, manner, origin = match.groups()
+    manner = "打" if origin == "00" else manner
     found = _meant(builder, reader.target(where), PIECES[sign], side, motion, manner)
+    if origin is not None and origin != "00":
+        square = (int(origin[0]) - 1) * 9 + int(origin[1]) - 1
+        found = [move for move in found if move >> 7 & 127 == square]
     if len(found) != 1:
         raise reader.error(f"{builder.next_move(text)} is {'ambiguous' if found else 'illegal'}")
     builder.play(found[0])

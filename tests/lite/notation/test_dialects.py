@@ -64,6 +64,50 @@ def test_the_ending_of_ki2_by_shogi_db2_is_read(end: str) -> None:
     assert (len(game.moves), game.result, game.ending) == (1, 1, "投了")
 
 
+GOLDS = """| ・ ・ ・ ・v玉 ・ ・ ・ ・|
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|
+| ・ ・ ・ 金 玉 金 ・ ・ ・|
+先手の持駒：金
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "move"),
+    [
+        ("５八金左", "6i5h"),
+        ("５八金(69)", "6i5h"),
+        ("５八金（４９）", "4i5h"),
+        ("５八金右(49)", "4i5h"),
+        ("５八金(00)", "G*5h"),
+        ("５八金打(00)", "G*5h"),
+        ("５八金", None),
+        ("５八金右(69)", None),
+        ("５八金(59)", None),
+        ("４七金(69)", None),
+    ],
+)
+def test_moves_of_ki2_may_have_their_origin(written: str, move: str | None) -> None:
+    """As old versions of Kifu for Windows write them, and lines of engines in GUIs."""
+    if move is None:
+        with pytest.raises(GameError, match=r"ambiguous|illegal"):
+            read_ki2(f"{GOLDS}▲{written}\n投了\n", "a")
+        return
+    game = read_ki2(f"{GOLDS}▲{written}\n投了\n", "a")
+    assert [move_to_usi(int(one)) for one in game.moves] == [move]
+
+
+def test_a_drop_in_kif_may_have_the_origin_00() -> None:
+    """As the server of Denryu-sen writes it."""
+    game = read_kif(f"{GOLDS}   1 ５八金打(00)           ( 0:07/00:01:00)\n   2 投了\n", "a")
+    assert ([move_to_usi(int(one)) for one in game.moves], game.times.tolist()) == (["G*5h"], [7000, -1])
+
+
 CSA = "PI\n+\n+7776FU\n-3334FU\n"
 GAMES = {
     "csa": "V2.2\nN+甲\nN-乙\nPI\n+\n+7776FU\n-3334FU\n%TORYO\n",

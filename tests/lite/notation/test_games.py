@@ -63,7 +63,7 @@ def test_moves_without_promotion_in_kif_may_be_marked() -> None:
     assert [move_to_usi(int(move)) for move in game.moves[2:]] == ["8h2b", "3a2b"]
 
 
-@pytest.mark.parametrize(("manner", "moved"), [("", "8h2b"), ("不成", "8h2b"), ("成", "8h2b+")])
+@pytest.mark.parametrize(("manner", "moved"), [("", "8h2b"), ("不成", "8h2b"), ("生", "8h2b"), ("成", "8h2b+")])
 def test_promotion_in_ki2_is_read_with_any_marks(manner: str, moved: str) -> None:
     game = read_ki2(f"☗７六歩 ☖３四歩 ▼２二角{manner} ▽同銀\n投了\n", "a.ki2")
     assert [move_to_usi(int(move)) for move in game.moves[2:]] == [moved, "3a2b"]
