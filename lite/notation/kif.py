@@ -60,8 +60,8 @@ def _read_lines(reader: Reader, lines: list[str]) -> None:
         if match := MOVE_LINE.fullmatch(line):
             reader.begin_numbers(int(match.group(1)))
             _kif_line(reader, int(match.group(1)), match.group(2))
-        elif not reader.other_line(line) and reader.ending is None:  # remarks may follow the ending
-            raise reader.error(f"cannot read the line {quoted(line)}")
+        elif not reader.other_line(line):
+            reader.remark(line)
 
 
 def _renumbered(line: str, before: int) -> str:
@@ -134,7 +134,7 @@ def _read_variation(place: str, start_sfen: str, before: tuple[int, ...], lines:
             if reader.ending is not None:
                 break
         elif not reader.other_line(line):
-            raise reader.error(f"cannot read the line {quoted(line)}")
+            reader.remark(line)
     return builder
 
 

@@ -73,7 +73,7 @@ _CLOCK = re.compile(r"[(]\s*(?:[0-9]|[/)])")
 """The start of a clock after an ending; a remark in brackets, as in `乙（六段）の勝ち`, is no clock."""
 _REMARKS = {"*時間切れにて終局": MOVER_LOSES, "*接続切れにて終局": MOVER_LOSES, "*反則手にて終局": ILLEGAL_BEFORE}
 """Comments below the last move by which 81Dojo ends a game without resignation."""
-_VERDICT = re.compile(rf"\s*(?:まで|以上)、?\s*({NUMBER})\s*手(?:(?:で|にて)、?)?\s*(.*)")
+_VERDICT = re.compile(rf"\s*(?:まで|迄|以上)、?\s*({NUMBER})\s*手(?:(?:で|にて)、?)?\s*(.*)")
 _SIDE = "[先下後上]手"
 _BY = "(?:により|によって|のため|(?:(?<=切れ)|(?<=投了)|(?<=反則)|(?<=二歩))で)"
 """Words after the cause of an ending."""

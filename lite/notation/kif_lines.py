@@ -236,6 +236,17 @@ class Reader:
         """Return whether a stated number of moves is right; it may include the moves before the diagram."""
         return stated in (plies, plies + self.plies_before)
 
+    def is_over(self) -> bool:
+        """Return whether an ending or a verdict was read."""
+        return self.ending is not None or self.verdict is not None
+
+    def remark(self, line: str) -> None:
+        """Keep a line of no known form that follows an ending or a verdict as a comment. Raises GameError for one
+        before them, which may be a damaged move."""
+        if not self.is_over():
+            raise self.error(f"cannot read the line {quoted(line)}")
+        self.start().comment(f"*{line.strip()}")
+
     def names(self) -> tuple[str, str]:
         """Return the names of black and white. 先手 may be empty above a filled 下手."""
         black, white = (

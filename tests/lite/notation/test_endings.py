@@ -130,6 +130,40 @@ def test_a_verdict_names_the_winner_or_the_loser(sentence: str, result: int) -> 
             assert (game.result, game.ending) == (result, sentence)
 
 
+@pytest.mark.parametrize(
+    "remark", ["感想戦", "解説：居飛車", "-- ", "先手は勝ちを逃した", "先手の勝ち筋は", "    ２六歩から", "[広告]"]
+)
+@pytest.mark.parametrize("end", ["まで2手で後手の勝ち\n", "迄2手にて後手の勝ち\n", "迄、二手で乙の勝ち\n"])
+def test_remarks_of_any_form_may_follow_a_verdict(end: str, remark: str) -> None:
+    for reader, head in ((read_kif, KIF), (read_ki2, KI2)):
+        game = reader(f"{head}{end}\n{remark}\n", "a")
+        assert (len(game.moves), game.result) == (2, 2)
+        assert game.comments == ({} if "：" in remark else {3: [f"*{remark.strip()}"]})
+        assert read_kif(kif_text(game), "a").comments == game.comments
+    with pytest.raises(GameError, match="states 4 moves"):
+        read_kif(f"{KIF}まで4手で後手の勝ち\n{remark}\n", "a")
+
+
+@pytest.mark.parametrize("remark", ["▲７六歩が敗着", "△３四歩▲２六歩の順", "☖の好手"])
+@pytest.mark.parametrize("end", ["まで2手で後手の勝ち", "投了"])
+def test_a_remark_below_the_end_of_ki2_may_begin_with_the_mark_of_a_side(end: str, remark: str) -> None:
+    with pytest.raises(GameError, match=r"cannot read|mark of the other side"):
+        read_ki2(f"{KI2}{remark}\n{end}\n", "a")
+    game = read_ki2(f"{KI2}{end}\n{remark}\n", "a")
+    assert (len(game.moves), game.result, game.comments) == (2, 2, {3: [f"*{remark}"]})
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["まで2手で後手の勝ち", " まで、2手で後手の勝ち", "　投了", " 投了\nまで2手で後手の勝ち", " 切れ負け", "　▲投了"],
+)
+def test_the_ending_of_ki2_may_follow_the_last_move_in_its_line(end: str) -> None:
+    game = read_ki2(f"{HEAD}▲７六歩△３四歩{end}\n", "a")
+    assert (len(game.moves), game.result) == (2, 2)
+    with pytest.raises(GameError, match="after the ending"):
+        read_ki2(f"{HEAD}▲７六歩△３四歩 投了 ▲２六歩\n", "a")
+
+
 @pytest.mark.parametrize(("sentence", "result"), SENTENCES)
 def test_a_sentence_may_follow_the_number_of_the_ending(sentence: str, result: int) -> None:
     game = read_kif(f"{KIF}   3 {sentence}   （ 0:05／00:00:06）\n", "a")
