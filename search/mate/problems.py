@@ -47,11 +47,11 @@ def read_problems(path: Path) -> list[MateProblem]:
         try:
             record = parse_json(text)
             sfen, plies = record["sfen"], record.get("ply")
-            if not isinstance(sfen, str) or not (plies is None or isinstance(plies, int)):
+            if not isinstance(sfen, str) or not (plies is None or (type(plies) is int and plies >= 0)):
                 raise TypeError
         except (ValueError, KeyError, TypeError):
             raise ValueError(
-                f'{path}: line {number}: not a JSON object with "sfen" (text) and "ply" (number)'
+                f'{path}: line {number}: not a JSON object with "sfen" (text) and "ply" (number from 0)'
             ) from None
         problems.append(MateProblem(sfen, number, plies))
     return problems

@@ -225,6 +225,14 @@ def test_mates_are_found_without_threads(monkeypatch, solver):
     assert MateSolver(1).solve(MATE_IN_ELEVEN, milliseconds=1000).status is MateStatus.UNKNOWN
 
 
+@pytest.mark.parametrize("ply", ["true", "-3", '"3"', "3.5", "[3]"])
+def test_a_length_that_is_no_number_of_plies_is_refused(tmp_path, ply):
+    file = tmp_path / "problems.jsonl"
+    file.write_text(f'{{"sfen": "{MATE_IN_ONE}", "ply": 1}}\n{{"sfen": "{MATE_IN_ONE}", "ply": {ply}}}\n')
+    with pytest.raises(ValueError, match=r"problems\.jsonl: line 2: .*ply"):
+        read_problems(file)
+
+
 def test_invalid_positions_are_refused(solver, tmp_path):
     with pytest.raises(ValueError, match="SFEN"):
         solver.solve("nonsense")
