@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from experiments.drawing.markdown import markdown_lines
 from experiments.elo.strength import in_words
 from experiments.nets.columns import Row
 from experiments.nets.results import NetResult, Standing
@@ -121,7 +122,7 @@ def seeds_as_markdown(rows: Sequence[Row]) -> str:
     groups = by_label(rows)
     nets = {label: [row.net for row in found] for label, found in groups.items()}
     firsts = [found[0] for found in groups.values()]
-    lines = [["", *groups], ["---"] * (1 + len(groups))]
+    lines = [["", *groups]]
     for figure in FIGURES:
         found = compare(nets, figure.of)
         if any(one.value.mean is not None for one in found.values()):
@@ -130,18 +131,14 @@ def seeds_as_markdown(rows: Sequence[Row]) -> str:
         cells = [show(row, firsts[0]) for row in firsts]
         if any(cells):
             lines.append([heading, *(cell or "-" for cell in cells)])
-    text = _table(lines)
+    text = markdown_lines(lines)
     if bands := firsts[0].net.tested.report.by_ply + firsts[0].net.tested.report.by_score:
-        lines = [["value accuracy", *groups], ["---"] * (1 + len(groups))]
+        lines = [["value accuracy", *groups]]
         for number, band in enumerate(bands):
             of = [(row.net.tested.report.by_ply + row.net.tested.report.by_score)[number].accuracy for row in firsts]
             lines.append([band.band, *("-" if one is None else f"{100 * one:.2f} %" for one in of)])
-        text += "\n" + _table(lines)
+        text += "\n" + markdown_lines(lines)
     return text
-
-
-def _table(lines: Sequence[Sequence[str]]) -> str:
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _games(by: str) -> Callable[[Row, Row], str]:

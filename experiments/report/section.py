@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from experiments.drawing.markdown import markdown_cells
 from experiments.language.catalogue import reader
 from experiments.report.charts import Chart
 from lite.program import UNKNOWN, Program
@@ -40,8 +41,7 @@ class Table:
     @classmethod
     def of_markdown(cls, text: str, title: str) -> Table:
         """Return the one table of a Markdown text."""
-        found = [line for line in text.splitlines() if line.startswith("|")]
-        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in found]
+        cells = [markdown_cells(line) for line in text.splitlines() if line.startswith("|")]
         return cls(cells[0], cells[2:], title)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.drawing.markdown import markdown_cells
 from experiments.nets.budgets import budgets_as_markdown
 from experiments.nets.columns import ALL, nets_as_markdown, rows_of
 from experiments.nets.effects import effects_as_markdown, pairs_of
@@ -18,13 +19,14 @@ from experiments.nets.seeds import Mean, compare, mean_of, seeds_as_markdown
 from experiments.nets.steps import Epoch, Rare
 from experiments.nets.summary import correlation, fill_page, rows_in, summary
 from experiments.nets.sweep import _in_brief
+from experiments.report.section import Table
 from lite.training.metrics import Band, CalibrationBin
 from tests.experiments.nets.conftest import GRID, MEASURE, TRAIN, games_of, net_of, on, plan_with, planned
 
 
 def cells_of(table: str) -> list[dict[str, str]]:
     """Return the lines of a Markdown table, by its headings."""
-    head, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+    head, _, *lines = map(markdown_cells, table.splitlines())
     return [dict(zip(head, line, strict=True)) for line in lines]
 
 
@@ -281,6 +283,23 @@ def test_a_page_holds_every_table(tmp_path: Path) -> None:
     assert "Effect of one option" not in page  # labels of named points show the named options
     seeds = seeds_as_markdown([row for row in rows_of(plan, results) if row.net.name == "one"])
     assert "| value accuracy | 60.00 % ± 0.00 % |" in seeds
+
+
+def test_bars_in_names_do_not_end_a_cell(tmp_path: Path) -> None:
+    """Bands of scores are named `|score| 0-99`."""
+    plan = planned(point=[{"name": "a|b"}, {"name": "c"}], table={"t": {"form": "seeds"}})
+    results = Results()
+    for point in plan.listed:
+        net = net_of(point)
+        report = replace(net.tested.report, by_score=(band(5, 0.75, "|score| 0-99"),))
+        results.add(replace(net, tested=replace(net.tested, report=report)))
+    rows = rows_of(plan, results)
+    bands = seeds_as_markdown(rows).split("\n\n")[1]
+    assert cells_of(bands) == [{"value accuracy": "|score| 0-99", "a|b": "75.00 %", "c": "75.00 %"}]
+    assert r"\|score\| 0-99" in bands
+    table = Table.of_markdown(bands, "bands")
+    assert (table.head, table.lines) == (["value accuracy", "a|b", "c"], [["|score| 0-99", "75.00 %", "75.00 %"]])
+    assert [cells["network"] for cells in cells_of(nets_as_markdown(rows, ALL))] == ["a|b", "c"]
 
 
 def test_tables_are_inserted_at_the_marks_of_a_page(tmp_path: Path) -> None:
