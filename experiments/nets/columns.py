@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from experiments.drawing.markdown import markdown_table
 from experiments.elo.strength import in_words
 from experiments.nets.plan import Plan, Point
-from experiments.nets.results import EVEN, Failed, Games, NetResult, Results, Standing, StepTimes
+from experiments.nets.results import EVEN, Failed, Games, NetResult, Results, Standing, StepTimes, titled
 from experiments.nets.timing import ALIKE
 
 Column = tuple[str, Callable[["Row"], str]]
@@ -29,8 +29,7 @@ class Row:
     @property
     def title(self) -> str:
         """Name in tables and charts."""
-        label = self.point.label if self.point else self.net.label
-        return label + (f", seed {self.net.seed}" if self.net.seed else "")
+        return titled(self.point.label if self.point else self.net.label, self.net.seed)
 
     @property
     def elo(self) -> float | None:

@@ -74,7 +74,7 @@ class NetResult(Keyed, kind="net"):
     @property
     def title(self) -> str:
         """Name in tables and charts."""
-        return self.label + (f", seed {self.seed}" if self.seed else "")
+        return titled(self.label, self.seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +130,11 @@ class StepTimes(Keyed, kind="step times"):
 
     microseconds: Mapping[str, float]
     made_by: Program = field(default_factory=program)
+
+
+def titled(label: str, seed: int) -> str:
+    """Return the name of a network in tables and charts: its label, with the seed unless it is 0."""
+    return label + (f", seed {seed}" if seed else "")
 
 
 KINDS: tuple[type[Keyed], ...] = (File, Measured, NetResult, Failed, Games, StepTimes)

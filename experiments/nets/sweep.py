@@ -25,7 +25,7 @@ from experiments.nets.games import Tournament, check_play, refuse_other_play
 from experiments.nets.isolated import Isolated
 from experiments.nets.plan import Plan, Point, plan_of
 from experiments.nets.plan_file import is_shipped_plan, merged, read_change, read_entries
-from experiments.nets.results import KINDS, Failed, File, Measured, NetResult, Results, StepTimes
+from experiments.nets.results import KINDS, Failed, File, Measured, NetResult, Results, StepTimes, titled
 from experiments.nets.sampler import Sampler
 from experiments.nets.summary import fill_page, summary
 from experiments.nets.timing import StepsRun, alone, machine_cores
@@ -106,7 +106,7 @@ class SweepReport:
     points: int
     """Points that are done."""
     failed: Mapping[str, str]
-    """Reasons why points and games failed, by their labels."""
+    """Reasons why points and games failed, by their labels, with the seed unless it is 0."""
     table: str
     """The file of tables."""
 
@@ -264,7 +264,7 @@ class _Run:
 
         def keep(point: Point, found: NetResult | Failed) -> None:
             if isinstance(found, Failed):
-                self.failed[point.label] = found.why
+                self.failed[titled(point.label, point.seed)] = found.why
                 failed.add(point.key)
             else:
                 done.add(point.key)

@@ -185,6 +185,8 @@ def test_a_failed_point_does_not_stop_others_and_is_repeated(
     assert "\n4 of 8 points, 4 failed, 0:00 left\n" in capsys.readouterr().err
     assert report.points == 4
     assert set(report.failed.values()) == {"no net of this width"}
+    assert sorted(report.failed)[:2] == ["dense width 64 hidden 16,16", "dense width 64 hidden 16,16, seed 1"]
+    assert len(report.failed) == 4
     table = (tmp_path / "out" / "table.md").read_text()
     assert "| dense width 32 hidden 8, seed 1" in table
     assert "- dense width 64 hidden 8, seed 0: no net of this width" in table
