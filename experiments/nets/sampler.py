@@ -84,6 +84,11 @@ class Sampler:
         done = {one.user_attrs.get("point") for one in self._study.trials if one.values or not one.state.is_finished()}
         return len(done - {None})
 
+    def done(self) -> set[tuple[str, int]]:
+        """Return the keys of the chosen points that are done."""
+        chosen = {trial.user_attrs.get("point") for trial in self._study.trials}
+        return {net.key for net in self._results.all(NetResult) if _in_study(net.name, net.seed) in chosen}
+
     def _refuse_other_choices(self, study: str) -> None:
         """Raise ValueError for choices that differ from those of the study, which optuna fixes with its first point."""
         spaces = self._plan.spaces
@@ -106,7 +111,7 @@ class Sampler:
         import optuna
 
         point = self._suggest(trial)
-        trial.set_user_attr("point", f"{point.name} {point.seed}")
+        trial.set_user_attr("point", _in_study(point.name, point.seed))
         key = (point.name, point.seed)
         if key in self._under_way:
             self._study.tell(trial, state=optuna.trial.TrialState.FAIL)
@@ -131,6 +136,11 @@ class Sampler:
             else:
                 chosen[name] = trial.suggest_float(key, choices.low, choices.high, step=choices.step, log=choices.log)
         return self._plan.made(chosen)
+
+
+def _in_study(name: str, seed: int) -> str:
+    """Return how the study names a point."""
+    return f"{name} {seed}"
 
 
 def _as_texts(choices: Iterable[Any]) -> list[str]:

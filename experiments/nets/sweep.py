@@ -253,7 +253,7 @@ class _Run:
         check_games(tuple(map(self.place.of, measures.valid)))
 
     def _do_points(self, source: _Source) -> None:
-        done = {point.key for point in self.plan.known_points() if self.results.find(NetResult, *point.key)}
+        done = set(source.done)
         failed: set[tuple[str, int]] = set()
         under_way: dict[int, Point] = {}
 
@@ -385,6 +385,10 @@ class _Source:
         self.left = [point for point in known if results.find(NetResult, *point.key) is None]
         """The points that are known before any is done."""
         self.sampler = None if plan.search == "grid" else Sampler(plan, folder, results)
+        self.done = {point.key for point in known if results.find(NetResult, *point.key)}
+        """Keys of the points that were done before."""
+        if self.sampler is not None:
+            self.done |= self.sampler.done()
         self.total = len(known) + (plan.points if self.sampler else 0)
         """Number of points, with those that are done."""
         self.work = bool(self.left) or (self.sampler is not None and self.sampler.chosen() < plan.points)

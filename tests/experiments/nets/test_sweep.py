@@ -224,6 +224,21 @@ def test_samplers_choose_the_requested_number_of_points(tmp_path: Path, invented
     assert max(Counter(label for label in invented if not label.endswith("width 64")).values()) == 1
 
 
+def test_the_progress_of_a_continued_study_counts_earlier_points(
+    tmp_path: Path, invented: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("optuna")
+    monkeypatch.setattr("experiments.jobs.progress.PLAIN_SECONDS", 0.0)
+    text = 'search = "random"\npoints = %d\n[train]\nkind = "dense"\ndata = ["d.hcpe"]\n' + MEASURE
+    text += "[[space]]\nwidth = { low = 96, high = 1024, step = 32 }\n"
+    sweep = Sweep(written(tmp_path, text % 3), output=tmp_path / "out", workers=1)
+    run_sweep(sweep)
+    capsys.readouterr()
+    written(tmp_path, text % 5)
+    assert run_sweep(sweep).points == 5
+    assert re.findall(r"(\d) of 5 points", capsys.readouterr().err)[-1] == "5"
+
+
 @pytest.mark.parametrize(
     ("before", "after", "name"),
     [
