@@ -152,12 +152,33 @@ def check_yardstick(data: Sequence[Path]) -> None:
     record_files(data)
 
 
+def check_scores(data: Sequence[Path]) -> None:
+    """Raise as `check_yardstick`, also for a yardstick on which no d1-RMSE can be measured: of results, without scores.
+
+    Call it before training networks that are measured by `measure_d1`."""
+    check_yardstick(data)
+    for path in record_files(data):
+        file = RecordFile(path, check_moves=False)
+        if any(file.read_block(block, Refusals())["scored"].any() for block in file.blocks):
+            return
+    raise _without_scores(data)
+
+
+def _without_scores(data: Sequence[Path]) -> OptionError:
+    return OptionError(
+        f"`yardstick` {data[0]}: no position has a score, and d1-RMSE needs scores of long searches; make a yardstick "
+        "with `truth` searches",
+        "yardstick",
+        "truth",
+    )
+
+
 def measure_d1(network_path: str, data: Sequence[Path]) -> D1:
     """Measure a network on the positions with search scores. Raises OSError or ValueError."""
     positions, refusals = _read(data)
     positions = positions[positions["scored"]]
     if not len(positions):
-        raise ValueError(f"{data[0]}: no position has a score; a yardstick needs records labelled by long searches")
+        raise _without_scores(data)
     return _against_scores(_searched(network_path, positions), positions["score"], refusals)
 
 

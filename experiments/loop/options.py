@@ -14,7 +14,7 @@ from experiments.factory.selfplay import SelfPlay, check_share
 from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
 from experiments.jobs.workforce import Workforce
-from experiments.labels.yardstick import check_yardstick
+from experiments.labels.yardstick import check_scores
 from experiments.matches.counted_games import FROM_START
 from experiments.matches.counted_match import CountedMatch
 from experiments.network_kinds.kind import Kind, kind_of, network_file_of
@@ -102,7 +102,7 @@ class Loop:
         if self.openings is not None:
             self._check_openings()
         if self.yardstick:
-            check_yardstick(self.yardstick)
+            check_scores(self.yardstick)
         for net in (self.first, *self.against):
             if net == MATERIAL:
                 continue

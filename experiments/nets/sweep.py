@@ -18,7 +18,7 @@ from experiments.elo.strength import in_words
 from experiments.jobs.jobs import run_jobs
 from experiments.jobs.progress import Progress
 from experiments.jobs.workforce import Workforce
-from experiments.labels.yardstick import check_yardstick
+from experiments.labels.yardstick import check_scores
 from experiments.nets.columns import with_error
 from experiments.nets.data import choose_positions
 from experiments.nets.games import Tournament, check_play, refuse_other_play
@@ -246,7 +246,7 @@ class _Run:
         """Raise FileNotFoundError or ValueError for measures that would fail when the first network is trained."""
         measures = self.plan.measure
         if measures.yardstick:
-            check_yardstick(tuple(map(self.place.of, measures.yardstick)))
+            check_scores(tuple(map(self.place.of, measures.yardstick)))
         for name in measures.files():
             if not self.place.of(name).exists():
                 raise FileNotFoundError(f"{name}: there is no such file; correct the plan's [measure], which names it")

@@ -10,7 +10,13 @@ import pytest
 
 from experiments.jobs.workforce import Workforce
 from experiments.labels.study import SEARCH, Studio
-from experiments.labels.yardstick import MissingYardstick, UnfinishedYardstick, measure_d1, measure_yardstick
+from experiments.labels.yardstick import (
+    MissingYardstick,
+    UnfinishedYardstick,
+    check_scores,
+    measure_d1,
+    measure_yardstick,
+)
 from experiments.nets.yardstick_records import Yardstick, make_yardstick
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
@@ -64,8 +70,12 @@ def test_records_without_scores_are_refused(records, tmp_path):
     unscored = records.copy()
     unscored["score"], unscored["padding"] = 0, NO_SCORE
     unscored.tofile(path)
-    with pytest.raises(ValueError, match=r"yard\.hcpe: no position has a score"):
-        measure_d1("default", [path])
+    for refuse in (lambda: measure_d1("default", [path]), lambda: check_scores([path])):
+        with pytest.raises(OptionError, match=r"`yardstick` .*yard\.hcpe: no position has a score") as refused:
+            refuse()
+        assert refused.value.fields == ("yardstick", "truth")
+    records.tofile(path)
+    check_scores([path])
 
 
 def test_results_are_predicted_for_records_with_results(tmp_path):

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from experiments.labels.yardstick import MissingYardstick
@@ -20,9 +21,11 @@ from experiments.nets.results import Failed, NetResult, Results
 from experiments.nets.sampler import Sampler
 from experiments.nets.sweep import Sweep, run_sweep
 from experiments.nets.work import Place, PointTask
+from lite.records.formats import NO_SCORE, hcpe_dtype
 from lite.run_folder import RunPlan, RunWriter, read_run
 from liteshogi.commands.sweep import Command
 from liteshogi.remedies import remedy
+from search.system.options import OptionError
 from tests.experiments.nets.conftest import GRID, MEASURE, TRAIN, net_of, nets_in, plan_with, written
 
 ROOT = Path(__file__).parents[3]
@@ -145,6 +148,11 @@ def test_missing_measures_are_refused_before_training(tmp_path: Path, without_ga
     with pytest.raises(MissingYardstick, match=r"`yardstick` .*y\.hcpe: there is no such file") as raised:
         sweep()
     assert raised.value.fields == ("yardstick",)
+    unscored = np.frombuffer(without_games, hcpe_dtype).copy()
+    unscored["score"], unscored["padding"] = 0, NO_SCORE
+    unscored.tofile(tmp_path / "y.hcpe")
+    with pytest.raises(OptionError, match=r"`yardstick` .*y\.hcpe: no position has a score, and d1-RMSE needs"):
+        sweep()
     (tmp_path / "y.hcpe").write_bytes(without_games)
     with pytest.raises(FileNotFoundError, match=r"v\.hcpe: there is no such file"):
         sweep()
