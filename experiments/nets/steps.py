@@ -234,11 +234,16 @@ def _epoch(line: EpochTest) -> Epoch:
 
 
 def measure_residual(network_path: str, data: Path) -> float:
-    """Return the root of the mean square of a network's static win rate less that of the records' scores."""
+    """Return the root of the mean square of a network's static win rate less that of the records' scores.
+
+    Records without a score are left out. Raises OSError, or ValueError if no record has one."""
     predict, squares, count = load_predictor(network_path), 0.0, 0
     for batch in Reader((data,), 8192, shuffle=False):
-        errors = sigmoid(predict(batch)[:, 0].astype(np.float64)) - win_rate(batch.score, CP_PER_LOGIT)
-        squares, count = squares + float((errors**2).sum()), count + len(batch)
+        rates = sigmoid(predict(batch)[:, 0].astype(np.float64))[batch.scored]
+        errors = rates - win_rate(batch.score[batch.scored], CP_PER_LOGIT)
+        squares, count = squares + float((errors**2).sum()), count + len(errors)
+    if not count:
+        raise ValueError(f"{data}: no position has a score; a residual needs the teacher's static scores")
     return float(np.sqrt(squares / count))
 
 

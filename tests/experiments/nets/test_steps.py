@@ -7,14 +7,16 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from experiments.jobs.protocol import Stopped
 from experiments.nets import isolated
 from experiments.nets.data import choose_positions
 from experiments.nets.isolated import Isolated
-from experiments.nets.steps import FoldStep, MeasureStep, TrainStep, size_of, size_of_network
+from experiments.nets.steps import FoldStep, MeasureStep, TrainStep, measure_residual, size_of, size_of_network
 from experiments.nets.training import training_of
+from lite.records.formats import NO_SCORE, hcpe_dtype
 from lite.training.testing import judge_net
 from search.evaluation.evaluation_speed import random_network
 from search.system.folder_lock import FolderLock
@@ -66,6 +68,19 @@ def test_a_yardstick_of_the_games_that_are_learnt_from_gives_a_warning(
     training = replace(training_of(options, "here"), output=tmp_path / "run", valid=(valid,))
     warnings = TrainStep(training, yardstick=(learnt,)).run().warnings
     assert warnings[-1].startswith("about 100 % of the yardstick's positions beyond the opening are in the data, too")
+
+
+def test_positions_without_a_score_have_no_residual(without_games: bytes, tmp_path: Path) -> None:
+    def residual(records: np.ndarray) -> float:
+        records.tofile(tmp_path / "some.hcpe")
+        return measure_residual("lite-16-4-32", tmp_path / "some.hcpe")
+
+    records = np.frombuffer(without_games, hcpe_dtype).copy()
+    scored = residual(records[:50])
+    records["score"][50:], records["padding"][50:] = 0, NO_SCORE
+    assert residual(records) == pytest.approx(scored)
+    with pytest.raises(ValueError, match=r"some\.hcpe: no position has a score"):
+        residual(records[50:])
 
 
 def test_a_residual_network_is_trained_and_tested_like_others(games: tuple[Path, Path], tmp_path: Path) -> None:
