@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from lite.datasets.provenance import files_of
 from lite.networks.value_network import listed_inputs
 from lite.progress_line import Watch
 from lite.records.batch import Batch
 from lite.records.file import Refusals
 from lite.records.formats import NO_GAME
 from lite.records.reader import Reader, first_positions
-from lite.run_folder import find_run
+from lite.run_folder import RunRecord, find_run
 from lite.training.checkpoint import NETWORK, file_format, load_model
 from lite.training.leakage import LeakageCheck
 from lite.training.metrics import Metrics, Report, no_games, require_finite
@@ -37,18 +38,16 @@ def leakage_warning(
 ) -> str:
     """Return a warning if positions of the data are among those that a network was trained on; empty without one.
 
-    Only a network in the folder of its run names the files that it was trained on, and those that were moved or changed
-    since are not compared. `held_out` names the positions of the data. watch: takes the number of compared positions of
-    the training, and of all, after each batch.
+    Only a network in the folder of its run names the files that it was trained on, and those that were moved, or whose
+    size has changed since, are not compared. `held_out` names the positions of the data. watch: takes the number of
+    compared positions of the training, and of all, after each batch.
     """
     path = Path(network_path)
     try:
         record = find_run(path if path.is_dir() else path.parent)
         if record is None or not record.verb.startswith("train "):
             return ""
-        names = [Path(name) for name in record.goal.get("data", ())]
-        learnt = [Path(file) for file in record.files if any(_lies_at(Path(file), name) for name in names)]
-        reader = Reader(tuple(file for file in learnt if file.exists()), batch_size)
+        reader = Reader(_learnt(record, path if path.is_dir() else path.parent), batch_size)
         check = LeakageCheck(Reader(data, batch_size, shuffle=False), reader.positions, held_out)
         compared = 0
         for batch in reader:
@@ -63,10 +62,16 @@ def leakage_warning(
     return check.finish()
 
 
-def _lies_at(file: Path, name: Path) -> bool:
-    """Return whether an absolute path can be what a name in some folder stood for, or lies in a folder of that name."""
-    parts = tuple(part for part in name.parts if part not in ("..", "."))
-    return any(folder.parts[-len(parts) :] == parts for folder in (file, *file.parents)) if parts else False
+def _learnt(record: RunRecord, folder: Path) -> tuple[Path, ...]:
+    """Return the files and folders that the training in a folder has learnt from, as far as they are there and of the
+    same size."""
+    sizes = {source.sha256: source.bytes for source in record.sources if source.role == "data"}
+    known = ((folder / name, sizes.get(digest)) for name, digest in record.files.items())
+    return tuple(
+        path
+        for path, size in known
+        if size is not None and path.exists() and sum(file.stat().st_size for file in files_of(path)) == size
+    )
 
 
 @dataclass(frozen=True)

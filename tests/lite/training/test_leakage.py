@@ -83,6 +83,19 @@ def test_a_test_on_games_of_the_training_gives_a_warning(options, sample_games, 
     assert not leakage_warning("run", (copy,))
 
 
+def test_held_out_games_in_a_folder_below_that_of_the_data_cause_no_warning(options, records, held_out, tmp_path):
+    folder = tmp_path / "data"
+    (folder / "valid").mkdir(parents=True)
+    shutil.copy(records, folder)
+    shutil.copy(held_out, folder / "valid")
+    train_value(options(folder, tmp_path / "run", valid=(folder / "valid",), epochs=1))
+    assert not leakage_warning(str(tmp_path / "run"), (folder / "valid",))
+    assert "warning: about 100 %" in leakage_warning(str(tmp_path / "run"), (records,))
+    with open(folder / records.name, "ab") as file:
+        file.write(held_out.read_bytes())
+    assert not leakage_warning(str(tmp_path / "run"), (held_out,)), "these records are later than the training"
+
+
 def test_other_games_cause_no_warning(options, records, held_out, tmp_path, capfd):
     train_value(options(records, tmp_path / "run", valid=(held_out,), epochs=1))
     assert "beyond the opening" not in capfd.readouterr().err
