@@ -7,7 +7,7 @@ from typing import Any
 from lite.datasets.provenance import sha256_of
 from lite.records.file import Refusals
 from lite.records.formats import record_files
-from lite.training.leakage import LeakageCheck
+from lite.training.leakage import LeakageCheck, drawn_from_all
 from lite.training.log import EpochTest
 from lite.training.remarks import refused_while_reading
 from lite.training.state import BestEpoch, SavedRun
@@ -46,7 +46,7 @@ class HeldOut:
 
     def leakage_check(self, positions: int) -> LeakageCheck:
         """Return the check that these games are not among the data; `positions` is the size of the data."""
-        batches = self._task.reader(self._files, shuffle=False) if self._files else ()
+        batches = drawn_from_all(self._files, self._task.options.batch_size) if self._files else ()
         return LeakageCheck(batches, positions)
 
     def test(self, model: Any, targets: TargetSchedule, epoch: int, step: int) -> HeldOutFigures:

@@ -8,10 +8,12 @@ drawn from all files. Positions of the opening are left out, as different games 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 
 from lite.records.batch import Batch
+from lite.records.reader import Reader
 from search.rules.shogi import EMPTY, MIRRORED_SQUARE
 
 HELD_OUT_POSITIONS = 200_000
@@ -45,11 +47,20 @@ def _hashes(pieces: np.ndarray, hands: np.ndarray) -> np.ndarray:
     return np.asarray((parts * np.uint64(0x9E3779B97F4A7C15)).sum(1, dtype=np.uint64))
 
 
+def drawn_from_all(files: Iterable[Path], batch_size: int) -> Reader:
+    """Return a reader of held-out files whose first HELD_OUT_POSITIONS positions come from all parts of them.
+
+    Raises as `Reader`."""
+    blocks = max(1, HELD_OUT_POSITIONS // 100)
+    return Reader(files, batch_size, pool_positions=HELD_OUT_POSITIONS, block_positions=blocks)
+
+
 class LeakageCheck:
     """Compares the first training positions of a run with its held-out positions."""
 
     def __init__(self, held_out: Iterable[Batch], positions: int, name: str = "held-out positions") -> None:
-        """`positions`: the number of positions in the data. `name`: the held-out positions in the warning."""
+        """`held_out`: batches as of `drawn_from_all`. `positions`: the number of positions in the data. `name`: the
+        held-out positions in the warning."""
         known: list[np.ndarray] = []
         read = 0
         for batch in held_out:

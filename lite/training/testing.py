@@ -18,7 +18,7 @@ from lite.records.formats import NO_GAME
 from lite.records.reader import Reader, first_positions
 from lite.run_folder import RunRecord, find_run
 from lite.training.checkpoint import NETWORK, file_format, load_model
-from lite.training.leakage import LeakageCheck
+from lite.training.leakage import LeakageCheck, drawn_from_all
 from lite.training.metrics import Metrics, Report, no_games, require_finite
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network
@@ -48,7 +48,7 @@ def leakage_warning(
         if record is None or not record.verb.startswith("train "):
             return ""
         reader = Reader(_learnt(record, path if path.is_dir() else path.parent), batch_size)
-        check = LeakageCheck(Reader(data, batch_size, shuffle=False), reader.positions, held_out)
+        check = LeakageCheck(drawn_from_all(data, batch_size), reader.positions, held_out)
         compared = 0
         for batch in reader:
             warning = check.add(batch)

@@ -12,7 +12,7 @@ import pytest
 from lite.datasets.convert import Conversion, convert
 from lite.records.reader import Reader, read_all
 from lite.training.bench import synthetic_batch
-from lite.training.leakage import MOST_PIECES, LeakageCheck, position_hashes
+from lite.training.leakage import MOST_PIECES, LeakageCheck, drawn_from_all, position_hashes
 from lite.training.testing import leakage_warning
 from lite.training.train import train_value
 from search.rules.shogi import EMPTY, MIRRORED_SQUARE
@@ -94,6 +94,18 @@ def test_held_out_games_in_a_folder_below_that_of_the_data_cause_no_warning(opti
     with open(folder / records.name, "ab") as file:
         file.write(held_out.read_bytes())
     assert not leakage_warning(str(tmp_path / "run"), (held_out,)), "these records are later than the training"
+
+
+def test_a_leak_in_the_last_of_many_held_out_positions_is_found(sample_bytes, tmp_path, monkeypatch):
+    monkeypatch.setattr("lite.training.leakage.HELD_OUT_POSITIONS", 3000)
+    others, learnt = tmp_path / "a.hcpe3", tmp_path / "b.hcpe3"
+    half = len(sample_bytes) // 2
+    others.write_bytes(b"".join(sample_bytes[:half]))
+    learnt.write_bytes(b"".join(sample_bytes[half:]))
+    data = read_all([learnt])
+    check = LeakageCheck(drawn_from_all((others, learnt), 500), len(data))
+    check.add(data)
+    assert check.share == pytest.approx(0.5, abs=0.2)
 
 
 def test_other_games_cause_no_warning(options, records, held_out, tmp_path, capfd):
