@@ -61,13 +61,14 @@ def rows_of(plan: Plan, results: Results) -> list[Row]:
     """Return the networks that are done in the order of the plan, those that it does not name last."""
     points = {point.key: point for point in plan.known_points()}
     opponents = {str(games.play.get("opponent")) for games in results.all(Games)}
+    played = {games.by for games in results.all(Games)}
     steps = results.find(StepTimes, "steps")
     rows = []
     for net in results.all(NetResult):
         ways = ("nodes", "time", "clock")
         found = {by: games.standing for by in ways if (games := results.games(net, by))}
         if net.net in opponents:
-            found |= {"nodes": EVEN, "time": EVEN}
+            found |= dict.fromkeys(played, EVEN)
         step = steps.microseconds.get(net.name) if steps and net.seed == _first_seed(plan) else None
         rows.append(Row(net, points.get(net.key), found, step))
     order = {key: number for number, key in enumerate(points)}

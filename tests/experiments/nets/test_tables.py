@@ -146,6 +146,19 @@ def test_no_network_is_best_without_games_and_yardstick(plan: Plan) -> None:
     assert (cells["best by Elo at equal time"], cells["ns"]) == ("dense width 64", "64")
 
 
+def test_the_opponent_has_an_elo_only_in_games_that_were_played(tmp_path: Path) -> None:
+    plan = planned(peer=[{"name": "peer", "net": "peer"}])
+    own, peer = plan.listed
+    results = Results()
+    results.add(net := net_of(own, 40.0, 0.1))
+    results.add(replace(net_of(peer, 60.0, 0.1), options={}))
+    results.add(games_of(net, "nodes", 20.0, 60.0, 100.0))
+    by_games = "best by Elo at equal time"
+    assert best(plan, results)["elsewhere", "100"][by_games] == "not played"
+    results.add(games_of(net, "time", 20.0, 60.0, 100.0))
+    assert best(plan, results)["elsewhere", "100"][by_games] == "peer"
+
+
 def test_one_option_at_a_time_is_compared_with_its_default(plan: Plan) -> None:
     def net(loss: float, cost: float, **options: Any) -> NetResult:
         return net_of(plan.made(options), cost, loss)
