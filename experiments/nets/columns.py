@@ -63,20 +63,20 @@ def rows_of(plan: Plan, results: Results) -> list[Row]:
     opponents = {str(games.play.get("opponent")) for games in results.all(Games)}
     played = {games.by for games in results.all(Games)}
     steps = results.find(StepTimes, "steps")
+    firsts: dict[str, int] = {}  # training steps are timed with the first seed of a point
+    for point in points.values():
+        if results.find(NetResult, *point.key):
+            firsts.setdefault(point.name, point.seed)
     rows = []
     for net in results.all(NetResult):
         ways = ("nodes", "time", "clock")
         found = {by: games.standing for by in ways if (games := results.games(net, by))}
         if net.net in opponents:
             found |= dict.fromkeys(played, EVEN)
-        step = steps.microseconds.get(net.name) if steps and net.seed == _first_seed(plan) else None
+        step = steps.microseconds.get(net.name) if steps and net.seed == firsts.get(net.name) else None
         rows.append(Row(net, points.get(net.key), found, step))
     order = {key: number for number, key in enumerate(points)}
     return sorted(rows, key=lambda row: order.get(row.net.key, len(order)))
-
-
-def _first_seed(plan: Plan) -> int:
-    return plan.seeds[0]
 
 
 def failures(results: Results) -> list[Failed]:

@@ -14,7 +14,7 @@ from experiments.nets.budgets import budgets_as_markdown
 from experiments.nets.columns import ALL, nets_as_markdown, rows_of
 from experiments.nets.effects import effects_as_markdown, pairs_of
 from experiments.nets.plan import Plan
-from experiments.nets.results import NetResult, Results
+from experiments.nets.results import NetResult, Results, StepTimes
 from experiments.nets.seeds import Mean, compare, mean_of, seeds_as_markdown
 from experiments.nets.steps import Epoch, Rare
 from experiments.nets.summary import correlation, fill_page, rows_in, summary
@@ -296,6 +296,19 @@ def test_a_page_holds_every_table(tmp_path: Path) -> None:
     assert "Effect of one option" not in page  # labels of named points show the named options
     seeds = seeds_as_markdown([row for row in rows_of(plan, results) if row.net.name == "one"])
     assert "| value accuracy | 60.00 % ± 0.00 % |" in seeds
+
+
+def test_training_steps_of_a_point_with_seeds_of_its_own_are_shown() -> None:
+    plan, results = (
+        planned(point=[{"name": "a", "seeds": [3, 4]}, {"name": "b"}], table={"t": {"form": "seeds"}}),
+        Results(),
+    )
+    for point in plan.listed:
+        results.add(net_of(point))
+    results.add(StepTimes("steps", 0, microseconds={"a": 2.0, "b": 4.0}))
+    rows = rows_of(plan, results)
+    assert {(row.net.name, row.net.seed): row.step_us for row in rows} == {("a", 3): 2.0, ("a", 4): None, ("b", 0): 4.0}
+    assert "| training time, ratio | 1.000 | 2.000 |" in seeds_as_markdown(rows)
 
 
 def test_bars_in_names_do_not_end_a_cell(tmp_path: Path) -> None:
