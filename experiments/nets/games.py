@@ -38,12 +38,14 @@ _UNDECIDING = ("who", "by", "near")
 
 
 def near_front(nets: Sequence[NetResult], near: float) -> list[NetResult]:
-    """Return networks whose d1-RMSE is at most `near` above the best of all that cost no more, the cheapest first."""
+    """Return networks whose d1-RMSE is at most `near` above the best of all that cost no more, the cheapest first.
+
+    Networks that were not timed cost as much as each other."""
     found: list[NetResult] = []
     best = float("inf")
-    for cost, error, net in sorted(((*_worth(net), net) for net in nets), key=lambda one: one[:2]):
+    for _, error, net in sorted(((*_worth(net), net) for net in nets), key=lambda one: one[:2]):
         best = min(best, error)
-        if error <= best + near and cost < float("inf"):
+        if error <= best + near:
             found.append(net)
     return found
 

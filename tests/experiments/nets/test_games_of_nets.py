@@ -61,6 +61,11 @@ def test_each_machine_has_its_own_front() -> None:
     assert players_of(planned(), Play(near=0.002), [*front, on(net("c", 41, 0.3), "slow")]) == front
 
 
+def test_without_timings_the_networks_near_the_best_play() -> None:
+    nets = [replace(net(name, 20, loss), timed=None) for name, loss in (("a", 0.1), ("b", 0.101), ("c", 0.2))]
+    assert players_of(planned(), Play(near=0.002), nets) == nets[:2]
+
+
 def test_named_networks_play_with_their_first_seed() -> None:
     plan = planned(point=[{"name": "a", "seeds": [0, 1], "games": True}, {"name": "b"}])
     nets = [net_of(point) for point in reversed(plan.listed)]
