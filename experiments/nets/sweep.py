@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from experiments.nets.columns import with_error
 from experiments.nets.data import choose_positions
 from experiments.nets.games import Tournament, check_play, refuse_other_play
 from experiments.nets.isolated import Isolated
-from experiments.nets.plan import Plan, Point, plan_of
+from experiments.nets.plan import Measures, Plan, Point, plan_of
 from experiments.nets.plan_file import is_shipped_plan, merged, read_change, read_entries
 from experiments.nets.results import KINDS, Failed, File, Measured, NetResult, Results, StepTimes, titled
 from experiments.nets.sampler import Sampler
@@ -200,8 +200,13 @@ class _Run:
         before = results.find(Measured, MEASURES)
         measured = results.all(NetResult) or any((self.folder / POINTS).glob("*/test.json"))
         if before is not None and measured and before.of != measures:
+            others = ", ".join(
+                f"{one.name} {getattr(before.of, one.name)!r}, not {getattr(measures, one.name)!r}"
+                for one in fields(Measures)
+                if getattr(before.of, one.name) != getattr(measures, one.name)
+            )
             raise OptionError(
-                f"{self.folder}: its points were measured with {before.of}, not {measures}; choose another `output`",
+                f"{self.folder}: its points were measured with {others}; restore that, or choose another `output`",
                 "output",
             )
         if before is None or before.of != measures:

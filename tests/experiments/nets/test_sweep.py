@@ -58,7 +58,8 @@ def test_measures_can_change_until_a_point_is_measured(tmp_path: Path, invented:
     assert run_sweep(Sweep(written(tmp_path, text), output=out, workers=1)).points == 0
     other = text.replace("y.hcpe", "z.hcpe").replace("64", "32")
     assert run_sweep(Sweep(written(tmp_path, other), output=out, workers=1)).points == 1
-    with pytest.raises(ValueError, match=r"out: its points were measured with .*'z.hcpe'.*, not .*'y.hcpe'"):
+    words = r"out: its points were measured with yardstick .*'z.hcpe'.*, not .*'y.hcpe',\);"
+    with pytest.raises(ValueError, match=words):
         run_sweep(Sweep(written(tmp_path, text), output=out, workers=1))
 
 
