@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tyro
@@ -10,6 +11,9 @@ import tyro
 from experiments.nets.sweep import Sweep, run_sweep
 from liteshogi.commands.arguments import Json, Output, part
 from liteshogi.json_output import json_text
+
+NAMED_AFTER_PLAN = Path("runs/sweep-PLAN")
+"""Stands for the folder that `folder_of` names."""
 
 
 @dataclass(frozen=True)
@@ -20,14 +24,21 @@ class Command(Sweep):
     volume, family. The first lines of the last three say which files must be made first."""
 
     plan: tyro.conf.Positional[Path]
-    output: Output = Path("runs/sweep")
+    output: Output = NAMED_AFTER_PLAN
+    """Folder of the sweep. The same command resumes an interrupted one. By default it is named after the plan."""
     json: Json = False
 
     def run(self) -> None:
-        report = run_sweep(part(Sweep, self))
+        output = folder_of(self.plan) if self.output == NAMED_AFTER_PLAN else self.output
+        report = run_sweep(replace(part(Sweep, self), output=output))
         if self.json:
             print(json_text(report))
         else:
             print(Path(report.table).read_text(encoding="utf-8"), end="")
         if report.failed and not report.points:
-            raise ValueError(f"{self.output}: every point has failed; {report.table} gives the reasons")
+            raise ValueError(f"{output}: every point has failed; {report.table} gives the reasons")
+
+
+def folder_of(plan: Path) -> Path:
+    """Return the default folder of a sweep, which is named after its plan, so that other plans have another."""
+    return NAMED_AFTER_PLAN.with_name("sweep-" + re.sub(r"[^\w.+=-]+", "_", plan.stem))

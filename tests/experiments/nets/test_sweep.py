@@ -23,7 +23,7 @@ from experiments.nets.sweep import Sweep, run_sweep
 from experiments.nets.work import Place, PointTask
 from lite.records.formats import NO_SCORE, hcpe_dtype
 from lite.run_folder import RunPlan, RunWriter, read_run
-from liteshogi.commands.sweep import Command
+from liteshogi.commands.sweep import Command, folder_of
 from liteshogi.remedies import remedy
 from search.system.options import OptionError
 from tests.experiments.nets.conftest import GRID, MEASURE, TRAIN, net_of, nets_in, plan_with, written
@@ -168,6 +168,21 @@ def test_the_error_names_the_command_that_makes_a_yardstick(tmp_path: Path) -> N
     with pytest.raises(MissingYardstick, match="make it") as raised:
         Command(path, output=tmp_path / "out").run()
     assert remedy(raised.value) == ": liteshogi yardstick HELD-OUT-GAMES -o y.hcpe"
+
+
+@pytest.mark.parametrize(
+    ("plan", "name"), [("nets", "sweep-nets"), ("plans/my plan.toml", "sweep-my_plan"), ("幅.toml", "sweep-幅")]
+)
+def test_the_default_folder_is_named_after_the_plan(plan: str, name: str) -> None:
+    assert folder_of(Path(plan)) == Path("runs", name)
+
+
+def test_two_plans_have_two_folders(tmp_path: Path, invented: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, width in (("one", 32), ("two", 96)):
+        path = written(tmp_path, TRAIN + MEASURE + f"[[point]]\nwidth = {width}\n").rename(f"{name}.toml")
+        Command(path, workers=1).run()
+    assert [len(nets_in(Path("runs", f"sweep-{name}"))) for name in ("one", "two")] == [1, 1]
 
 
 def test_a_sweep_fails_if_every_point_fails(
