@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -25,6 +27,7 @@ from experiments.matches.counted_match import CountedMatch, MatchReport, play_co
 from experiments.matches.named_player import plays_in_process
 from experiments.matches.pair_kif import write_pairs
 from experiments.network_kinds.player_command import as_player
+from lite.datasets.description import short_names
 from liteshogi.commands.arguments import Json, Output, part
 from liteshogi.json_output import json_text
 from search.system.bounds import check_numbers
@@ -258,10 +261,32 @@ class Command:
 
 
 def folder_of(players: Sequence[Participant]) -> Path:
-    """Return the default folder of a match, which is named after its players, so that other players have another."""
-    names = [re.sub(r"[^\w.+=-]+", "_", one.name).strip("_")[:_LONGEST_NAME] for one in players]
+    """Return the default folder of a match, which is named after its players, so that other players have another.
+
+    Networks with one file name are called by no more of their paths than differs."""
+    names = [one.name for one in players]
+    alike = {
+        one.command: Path(one.command)
+        for one in players
+        if not one.label and names.count(one.name) > 1 and os.path.exists(one.command)
+    }
+    if len(alike) > 1:
+        places = dict(zip(alike, short_names(alike.values()), strict=True))
+        names = [
+            " ".join([places[one.command], *one.options]) if one.command in places and not one.label else one.name
+            for one in players
+        ]
+    names = [_shortened(re.sub(r"[^\w.+=-]+", "_", name).strip("_")) for name in names]
     more = [f"and-{len(names) - _MOST_NAMED}-more"] if len(names) > _MOST_NAMED else []
     return NAMED_AFTER_PLAYERS.with_name("-".join(["match", *names[:_MOST_NAMED], *more]))
+
+
+def _shortened(name: str) -> str:
+    """Return a name of at most `_LONGEST_NAME` characters; a longer one ends in a digest of what is left out."""
+    if len(name) <= _LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:6]
+    return f"{name[: _LONGEST_NAME - 7]}~{digest}"
 
 
 def _named(names: list[str], pairing: tuple[int, int]) -> tuple[str, str]:
