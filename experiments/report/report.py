@@ -112,7 +112,7 @@ def find_runs(paths: Sequence[Path], shown: bool = True) -> list[Run]:
     `shown`: only runs that have a section. Raises OSError, or ValueError for a path without a run.
     """
     verbs = {verb for verbs in SECTIONS.values() for verb in verbs} if shown else None
-    found: dict[Path, None] = {}
+    found: dict[Path, Path] = {}  # as they were given, by where they are
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"{path}: there is no such run")
@@ -125,8 +125,11 @@ def find_runs(paths: Sequence[Path], shown: bool = True) -> list[Run]:
         if not known:
             has = ", ".join(dict.fromkeys(read_run(one).verb for one in inside))
             raise ValueError(f"{path}: no run that a report shows: it has {has}")
-        found |= dict.fromkeys(known)
-    return [Run(name, path, read_run(path)) for name, path in zip(short_names(found), found, strict=True)]
+        for one in known:
+            found.setdefault(one.resolve(), one)
+    return [
+        Run(name, path, read_run(path)) for name, path in zip(short_names(found.values()), found.values(), strict=True)
+    ]
 
 
 def _is_run(path: Path) -> bool:

@@ -3,6 +3,7 @@ totals."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -82,9 +83,8 @@ def describe_sources(paths: Iterable[Path]) -> dict[Path, Provenance]:
 
 def short_names(folders: Iterable[Path]) -> list[str]:
     """Return the name of each folder, with as many parent folders as make it unique."""
-    folders = list(folders)
-    parts = [folder.absolute().parts for folder in folders]
-    names = [folder.name for folder in folders]
+    parts = [Path(os.path.abspath(folder)).parts for folder in folders]
+    names = [path[-1] for path in parts]
     for depth in range(2, max(map(len, parts), default=0) + 1):
         counts = Counter(names)
         names = [

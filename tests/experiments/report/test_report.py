@@ -206,7 +206,9 @@ def test_pictures_are_beside_the_page_and_linked(match: Path, loop: Path, tmp_pa
     assert not (tmp_path / "other-01.png").exists()
 
 
-def test_a_folder_of_runs_is_expanded_with_unique_names(match: Path, loop: Path, tmp_path: Path) -> None:
+def test_a_folder_of_runs_is_expanded_with_unique_names(
+    match: Path, loop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "deep").mkdir()
     make_match(tmp_path / "deep" / "match")
     made(tmp_path / "data", RunPlan("selfplay"), ())
@@ -214,6 +216,10 @@ def test_a_folder_of_runs_is_expanded_with_unique_names(match: Path, loop: Path,
     runs = find_runs((tmp_path, tmp_path / "deep", match))
     assert [run.path for run in runs] == [loop, match, tmp_path / "deep" / "match"]
     assert [run.name for run in runs] == ["loop", f"{tmp_path.name}/match", "deep/match"]
+    again = (match, tmp_path / "deep" / ".." / "match")
+    assert [(run.name, run.path) for run in find_runs(again)] == [("match", match)]
+    monkeypatch.chdir(match)
+    assert [run.name for run in find_runs((Path("."),))] == ["match"]
     assert {run.path for run in find_runs((tmp_path,), shown=False)} == {loop, match, tmp_path / "data"}
     write_report(Report((tmp_path, tmp_path / "deep"), tmp_path / "page.html"))
     assert "deep/match" in (tmp_path / "page.html").read_text(encoding="utf-8")

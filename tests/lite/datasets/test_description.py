@@ -154,7 +154,7 @@ def test_stat_marks_truncated_lines_of_a_description(folder):
 
 def test_folders_of_the_same_name_are_distinguished_by_their_parents(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert short_names(map(Path, ("games", "jan/other", "."))) == ["games", "other", ""]
+    assert short_names(map(Path, ("games", "jan/other", "."))) == ["games", "other", tmp_path.name]
     assert short_names(map(Path, ("a/jan/games", "a/feb/games", "x"))) == ["jan/games", "feb/games", "x"]
     assert short_names(map(Path, ("a/jan/games", "b/jan/games"))) == ["a/jan/games", "b/jan/games"]
     assert short_names(map(Path, ("a/jan/games", "games"))) == ["jan/games", f"{tmp_path.name}/games"]
