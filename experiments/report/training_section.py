@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,32 +93,40 @@ def _cell(value: float | None) -> str:
 
 
 def _held_out(run: Run) -> tuple[str, ...]:
-    """Return the digests of a run's held-out records, or their names if no digest is kept; empty without any."""
+    """Return the digests of a run's held-out records, sorted, or names where no digest is kept; empty without any."""
     digests = {Path(path): digest for path, digest in run.record.files.items()}
 
     def digest_of(name: Path) -> str:
-        """Return the digest of a file. Paths in `files` are absolute, the option's are as they were typed."""
-        ends = (digest for path, digest in digests.items() if path.parts[-len(name.parts) :] == name.parts)
+        """Return the digest of a file. Paths in `files` are absolute, the option's are as they were typed; held-out
+        files come last in `files`."""
+        end = tuple(part for part in name.parts if part != "..")
+        ends = (digest for path, digest in reversed(digests.items()) if path.parts[-len(end) :] == end)
         return digests.get(name) or next(ends, str(name))
 
-    return tuple(digest_of(Path(name)) for name in run.record.goal.get(HELD_OUT, ()))
+    return tuple(sorted(digest_of(Path(name)) for name in run.record.goal.get(HELD_OUT, ())))
 
 
 def _names_of_sets(runs: Sequence[Run]) -> dict[tuple[str, ...], str]:
-    """Return a name for each set of held-out records: its files, with the start of its digest where names are equal.
+    """Return a name for each set of held-out records: its files, with the start of a digest where names are equal.
 
     A set that runs know by several names, as copies of a file, has them all.
     """
     known: dict[tuple[str, ...], dict[str, None]] = {}
     for run in runs:
-        name = ", ".join(Path(name).name for name in run.record.goal.get(HELD_OUT, ()))
+        name = ", ".join(sorted(Path(name).name for name in run.record.goal.get(HELD_OUT, ())))
         known.setdefault(_held_out(run), {})[name] = None
     files = {digests: " = ".join(names) for digests, names in known.items()}
     named = list(files.values())
     return {
-        digests: name if not digests or named.count(name) == 1 else f"{name} ({digests[0][:6]})"
+        digests: name if not digests or named.count(name) == 1 else f"{name} ({_short(digests)})"
         for digests, name in files.items()
     }
+
+
+def _short(digests: tuple[str, ...]) -> str:
+    """Return the start of a digest of a set: of its one file's, or of all."""
+    whole = digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
+    return whole[:6]
 
 
 def _drawn(rows: list[Row], title: str, x: str, y: str, dots: bool = True) -> list[Chart]:

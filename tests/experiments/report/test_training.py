@@ -37,6 +37,31 @@ def test_runs_with_the_same_held_out_games_share_charts(tmp_path: Path) -> None:
     assert table.lines[0][1:5] == ["0.6000", "0.5000", "60.00 +- 1.50 %", "0.2000"]
 
 
+def test_the_order_of_held_out_files_makes_no_other_set(tmp_path: Path) -> None:
+    both = ("a.hcpe", "aaaaaaaa"), ("b.hcpe", "bbbbbbbb")
+    section = training_section([trained(tmp_path / "one", *both), trained(tmp_path / "two", *both[::-1])])
+    assert [chart.title for chart in section.charts] == ["Accuracy on held-out games", "Calibration"]
+    assert {line[HEAD.index("held-out games")] for line in section.tables[0].lines} == {"a.hcpe, b.hcpe"}
+
+
+def test_sets_that_share_a_file_have_separate_charts(tmp_path: Path) -> None:
+    shared = ("a.hcpe", "aaaaaaaa")
+    runs = [trained(tmp_path / one, shared, ("b.hcpe", one * 8)) for one in ("b", "c")]
+    titles = [chart.title for chart in training_section(runs).charts if chart.title.startswith("Accuracy")]
+    assert len(set(titles)) == 2
+
+
+def test_held_out_files_above_the_folder_of_the_command_are_told_apart(tmp_path: Path) -> None:
+    """Their names are equal as they were typed, and one has the name of the data."""
+    runs = []
+    for name, digest in (("one", "aaaaaaaa"), ("two", "bbbbbbbb")):
+        files = {f"/{name}/data/valid.hcpe": "dddddddd", f"/{name}/valid.hcpe": digest}
+        plan = RunPlan("train dense", {"seed": 0}, {"valid": ["../valid.hcpe"]}, files=files)
+        runs.append(run_of(made(tmp_path / name, plan, [EpochTest(1, 10, 0.5, {}, REPORT)]), name))
+    titles = [chart.title for chart in training_section(runs).charts if chart.title.startswith("Accuracy")]
+    assert titles == [f"Accuracy on held-out games: valid.hcpe ({one})" for one in ("aaaaaa", "bbbbbb")]
+
+
 def test_copies_of_held_out_games_share_charts_under_all_their_names(tmp_path: Path) -> None:
     runs = [trained(tmp_path / str(number), (name, "aaaaaabb")) for number, name in enumerate(("a.hcpe", "b.hcpe"))]
     section = training_section(runs)
