@@ -15,6 +15,8 @@ from experiments.factory.expand import Mixture
 from experiments.factory.expansion import Expansion, expand
 from experiments.factory.labelling import Labelling
 from experiments.jobs.workforce import Workforce
+from lite.amounts import amount
+from lite.records.formats import NO_GAME
 from lite.records.reader import Reader
 from search.system.bounds import check_numbers
 from search.system.options import OptionError
@@ -70,9 +72,17 @@ class YardstickReport:
 def make_yardstick(options: Yardstick) -> YardstickReport:
     """Make a yardstick. Raises OSError, ValueError or KeyboardInterrupt as `expand` does."""
     check_numbers(options, "positions", "nodes")
-    share = options.positions / max(Reader(options.data, 1, shuffle=False).positions, 1)
+    records = Reader(options.data, 8192, shuffle=False, pool_positions=8192)
+    share = options.positions / max(records.positions, 1)
     if options.truth == "results":
         _check_no_search(options)
+        if not any((batch.kind_of_result & NO_GAME == 0).any() for batch in records):
+            raise OptionError(
+                f"`data` {options.data[0]}: no position comes from a game, so there are no results; give games, or "
+                "`truth` searches",
+                "data",
+                "truth",
+            )
         labels, mixture = Labelling("result"), Mixture(played=min(1.0, share), random=0.0)
     else:
         labels = Labelling(
@@ -98,6 +108,13 @@ def make_yardstick(options: Yardstick) -> YardstickReport:
             "positions",
         ) from None
     folder, positions = str(options.output), int(made.count("positions"))
+    if not positions:
+        raise OptionError(
+            f"`positions` {options.positions}: none of {amount(records.positions, 'recorded position')} was taken; "
+            "request more positions into another `output`, or give more games",
+            "positions",
+            "output",
+        )
     if options.truth == "results":
         return YardstickReport(folder, positions, "", 0, options.truth)
     labelled_by = options.engine or " and ".join(filter(None, (options.net, options.second_net)))
