@@ -58,9 +58,11 @@ def drawn_from_all(files: Iterable[Path], batch_size: int) -> Reader:
 class LeakageCheck:
     """Compares the first training positions of a run with its held-out positions."""
 
-    def __init__(self, held_out: Iterable[Batch], positions: int, name: str = "held-out positions") -> None:
-        """`held_out`: batches as of `drawn_from_all`. `positions`: the number of positions in the data. `name`: the
-        held-out positions in the warning."""
+    def __init__(
+        self, held_out: Iterable[Batch], positions: int, name: str = "held-out positions", data: str = "the data"
+    ) -> None:
+        """`held_out`: batches as of `drawn_from_all`. `positions`: the number of positions in the data. `name` and
+        `data`: the held-out positions and the data in the warning."""
         known: list[np.ndarray] = []
         read = 0
         for batch in held_out:
@@ -71,7 +73,7 @@ class LeakageCheck:
         self._known = np.unique(np.concatenate(known)) if known else np.zeros(0, np.uint64)
         self._found: set[int] = set()
         self._positions, self._compared = positions, 0
-        self._name = name
+        self._name, self._data = name, data
         self.is_done = not len(self._known)
         """Whether enough positions were compared."""
 
@@ -109,6 +111,6 @@ class LeakageCheck:
         if len(self._found) < LEAST_FOUND or self.share < LEAST_SHARE:
             return ""
         return (
-            f"warning: about {100 * self.share:.0f} % of the {self._name} beyond the opening are in the data, "
-            "too: held-out figures are too good; hold out other games"
+            f"warning: about {100 * self.share:.0f} % of the {self._name} beyond the opening are in {self._data}, too: "
+            "held-out figures are too good; hold out other games"
         )

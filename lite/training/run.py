@@ -38,6 +38,7 @@ from lite.training.run_plan import plan_training
 from lite.training.state import AnyOptions, Extension, InitialNetwork, RunState, SavedRun, write_state
 from lite.training.targets import TargetSchedule
 from lite.training.task import Task
+from lite.training.testing import leakage_warning
 from lite.workers import Workers, join_workers
 from search.system.interrupt import interrupt_flag
 from search.system.options import OptionError
@@ -165,6 +166,8 @@ class Run:
         progress = self._progress()
         for line in introduction(self._facts()):
             progress.say(line)
+        if warning := self._leak_at_start():
+            self._say(warning, progress)
         begun, learnt_before, saved = self.step, self.learnt, time.monotonic()
         recent: list[dict[str, float]] = []
         ended = False
@@ -213,6 +216,14 @@ class Run:
         if ended:
             self.workers.meet()  # the first process to end would end the others, which may be writing
             raise KeyboardInterrupt
+
+    def _leak_at_start(self) -> str:
+        """Return a warning if the network that a new run starts from has learnt from the held-out games; else ""."""
+        options = self.options
+        if options.init_from is None or not options.valid or self.step:
+            return ""
+        of_start = "the data of the network that the run starts from"
+        return leakage_warning(str(options.init_from), options.valid, learnt_from=of_start)
 
     def _say(self, line: str, progress: Progress) -> None:
         """Print a line, and keep it if it is a warning."""

@@ -18,11 +18,11 @@ from lite.records.formats import NO_GAME
 from lite.records.reader import Reader, first_positions
 from lite.run_folder import RunRecord, find_run
 from lite.training.checkpoint import NETWORK, file_format, load_model
-from lite.training.leakage import LeakageCheck, drawn_from_all
+from lite.training.leakage import COMPARED_POSITIONS, LeakageCheck, drawn_from_all
 from lite.training.metrics import Metrics, Report, no_games, require_finite
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network
-from search.evaluation.shipped import network_file
+from search.evaluation.shipped import is_shipped, network_file
 from search.puct.onnx_file import first_line, open_session
 
 Predictor = Callable[[Batch], np.ndarray]
@@ -35,20 +35,24 @@ def leakage_warning(
     batch_size: int = 8192,
     held_out: str = "held-out positions",
     watch: Watch | None = None,
+    learnt_from: str = "the data",
 ) -> str:
     """Return a warning if positions of the data are among those that a network was trained on; empty without one.
 
     Only a network in the folder of its run names the files that it was trained on, and those that were moved, or whose
-    size has changed since, are not compared. `held_out` names the positions of the data. watch: takes the number of
-    compared positions of the training, and of all, after each batch.
+    size has changed since, are not compared. `held_out` names the positions of the data, `learnt_from` those of the
+    training. watch: takes the number of compared positions of the training, and of all, after each batch.
     """
+    if is_shipped(network_path):
+        return ""
     path = Path(network_path)
     try:
         record = find_run(path if path.is_dir() else path.parent)
         if record is None or not record.verb.startswith("train "):
             return ""
-        reader = Reader(_learnt(record, path if path.is_dir() else path.parent), batch_size)
-        check = LeakageCheck(drawn_from_all(data, batch_size), reader.positions, held_out)
+        learnt = _learnt(record, path if path.is_dir() else path.parent)
+        reader = Reader(learnt, batch_size, pool_positions=COMPARED_POSITIONS)
+        check = LeakageCheck(drawn_from_all(data, batch_size), reader.positions, held_out, learnt_from)
         compared = 0
         for batch in reader:
             warning = check.add(batch)

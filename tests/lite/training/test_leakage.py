@@ -16,6 +16,7 @@ from lite.training.leakage import MOST_PIECES, LeakageCheck, drawn_from_all, pos
 from lite.training.testing import leakage_warning
 from lite.training.train import train_value
 from search.rules.shogi import EMPTY, MIRRORED_SQUARE
+from tests.lite.training.conftest import random_games
 
 
 def test_hashes_depend_on_pieces_and_hands():
@@ -83,17 +84,36 @@ def test_a_test_on_games_of_the_training_gives_a_warning(options, sample_games, 
     assert not leakage_warning("run", (copy,))
 
 
+def test_a_network_that_has_learnt_from_the_held_out_games_gives_a_warning(options, records, held_out, tmp_path, capfd):
+    train_value(options(records, tmp_path / "first", epochs=1))
+    second = options(held_out, tmp_path / "second", valid=(records,), epochs=1, init_from=tmp_path / "first")
+    second = dataclasses.replace(second, max_steps=1)
+    capfd.readouterr()
+    train_value(second)
+    words = "about 100 % of the held-out positions beyond the opening are in the data of the network that the run"
+    assert capfd.readouterr().err.count(words) == 1
+    train_value(dataclasses.replace(second, resume=True))
+    assert words not in capfd.readouterr().err
+
+
+def test_a_shipped_network_is_not_of_the_run_in_the_current_folder(options, records, tmp_path, monkeypatch):
+    train_value(options(records, tmp_path / "run", epochs=1, max_steps=1))
+    monkeypatch.chdir(tmp_path / "run")
+    assert "about 100 %" in leakage_warning("network.safetensors", (records,))
+    assert not leakage_warning("default", (records,))
+
+
 def test_held_out_games_in_a_folder_below_that_of_the_data_cause_no_warning(options, records, held_out, tmp_path):
-    folder = tmp_path / "data"
+    folder, run = tmp_path / "data", str(tmp_path / "run")
     (folder / "valid").mkdir(parents=True)
-    shutil.copy(records, folder)
-    shutil.copy(held_out, folder / "valid")
+    data = random_games(folder / "train.hcpe", 24, 3)
+    shutil.copy(records, folder / "valid")
     train_value(options(folder, tmp_path / "run", valid=(folder / "valid",), epochs=1))
-    assert not leakage_warning(str(tmp_path / "run"), (folder / "valid",))
-    assert "warning: about 100 %" in leakage_warning(str(tmp_path / "run"), (records,))
-    with open(folder / records.name, "ab") as file:
+    assert not leakage_warning(run, (folder / "valid",))
+    assert "warning: about 100 %" in leakage_warning(run, (data,))
+    with open(data, "ab") as file:
         file.write(held_out.read_bytes())
-    assert not leakage_warning(str(tmp_path / "run"), (held_out,)), "these records are later than the training"
+    assert not leakage_warning(run, (data,)), "the records are others than those of the training"
 
 
 def test_a_leak_in_the_last_of_many_held_out_positions_is_found(sample_bytes, tmp_path, monkeypatch):
