@@ -11,7 +11,7 @@ from typing import Any
 
 from experiments.drawing.markdown import markdown_table
 from experiments.nets.results import NetResult
-from experiments.nets.space import in_brief
+from experiments.nets.space import in_brief, in_full
 from experiments.nets.training import default_options
 
 CURVE = "positions"
@@ -32,7 +32,8 @@ class Pair:
     @property
     def words(self) -> str:
         """The option, its value in `base` and in `changed`."""
-        return f"{self.option} {in_brief(self.before)} to {in_brief(self.after)}"
+        show = in_full if in_brief(self.before) == in_brief(self.after) else in_brief
+        return f"{self.option} {show(self.before)} to {show(self.after)}"
 
     @property
     def d1(self) -> float:

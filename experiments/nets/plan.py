@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -25,7 +26,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from experiments.nets.data import Data, read_data, refuse_circles
-from experiments.nets.space import Space, combinations, ends, option_label, read_choices
+from experiments.nets.space import Space, combinations, ends, in_brief, option_label, read_choices
 from experiments.nets.training import KINDS, checked_training, default_options
 from lite.typed import typed
 from search.system.metadata import quoted
@@ -207,7 +208,8 @@ class Plan:
         """Return the point with these options beside those of all."""
         whole = self.whole(options)
         kind = str(whole.get("kind", ""))
-        words = [option_label(name, value) for name, value in options.items() if name in self._varied.get(kind, ())]
+        varied = self._varied.get(kind, {})
+        words = [option_label(name, value, varied[name]) for name, value in options.items() if name in varied]
         unseeded = json.dumps({name: value for name, value in whole.items() if name != "seed"}, sort_keys=True)
         name = f"{kind}-{hashlib.sha256(unseeded.encode()).hexdigest()[:10]}"
         return Point(name, " ".join([kind, *words]), whole, int(whole.get("seed", 0)))
@@ -283,8 +285,9 @@ class Plan:
         )
 
     @cached_property
-    def _varied(self) -> Mapping[str, frozenset[str]]:
-        """Options whose values differ, by kinds of network: those that labels show."""
+    def _varied(self) -> Mapping[str, Mapping[str, frozenset[str]]]:
+        """Options whose values differ, by kinds of network: those that labels show, each with the brief texts that
+        several of its values share."""
         whole: dict[str, list[dict[str, tuple[Any, ...]]]] = {}
         given = [{name: (value,) for name, value in entry.options.items()} for entry in self.entries if not entry.net]
         given += [{name: ends(choices) for name, choices in space.items()} for space in self.spaces]
@@ -292,7 +295,7 @@ class Plan:
             for kind in entry.get("kind", (self.train.get("kind"),)):
                 common = {**(default_options(kind) if kind in KINDS else {}), **self.whole({"kind": kind})}
                 whole.setdefault(str(kind), []).append({name: (value,) for name, value in common.items()} | entry)
-        return {kind: frozenset(_varied(options)) for kind, options in whole.items()}
+        return {kind: dict(_varied(options)) for kind, options in whole.items()}
 
     def check(self) -> None:
         """Raise ValueError for a plan that cannot be carried out."""
@@ -370,11 +373,13 @@ def _place(what: str, number: int, name: Any) -> str:
     return f"{what} {str(name)[:40]!r}" if name else f"{what} {number}"
 
 
-def _varied(options: Sequence[Mapping[str, tuple[Any, ...]]]) -> Iterator[str]:
-    """Yield the names of options that have several values."""
+def _varied(options: Sequence[Mapping[str, tuple[Any, ...]]]) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the names of options that have several values, and the brief texts that several of them share."""
     for name in dict.fromkeys(name for one in options for name in one if name not in ("kind", "seed")):
-        if len({json.dumps(value) for one in options for value in one.get(name, (None,))}) > 1:
-            yield name
+        values = {json.dumps(value): value for one in options for value in one.get(name, (None,))}
+        if len(values) > 1:
+            texts = Counter(map(in_brief, values.values()))
+            yield name, frozenset(text for text, count in texts.items() if count > 1)
 
 
 def _files(value: Any) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import product
@@ -78,11 +78,19 @@ def ends(choices: Choices) -> tuple[Any, ...]:
     return choices.low, choices.high
 
 
-def option_label(name: str, value: Any) -> str:
-    """Return an option with its value as labels show it: `width 64`, `shortcut`, `no shortcut`."""
+def option_label(name: str, value: Any, shared: Container[str] = ()) -> str:
+    """Return an option with its value as labels show it: `width 64`, `shortcut`, `no shortcut`.
+
+    `shared`: texts of `in_brief` that several values of the option have; these values are shown whole."""
     if isinstance(value, bool):
         return name if value else f"no {name}"
-    return f"{name} {in_brief(value)}"
+    brief = in_brief(value)
+    return f"{name} {in_full(value) if brief in shared else brief}"
+
+
+def in_full(value: Any) -> str:
+    """Return an option's value with all of its path and digits."""
+    return ",".join(map(in_full, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def in_brief(value: Any) -> str:

@@ -200,6 +200,21 @@ def test_plans_of_the_documents_are_valid(name: str) -> None:
     assert read_plan(ROOT / "docs" / name).spaces
 
 
+def test_labels_distinguish_values_that_are_alike_in_brief() -> None:
+    plan = planned(
+        point=[
+            {"data": ["a/pos"], "learning-rate": 0.020001},
+            {"data": ["b/pos"], "learning-rate": 0.020002},
+            {"data": ["b/other"], "learning-rate": 0.03},
+        ]
+    )
+    assert [point.label for point in plan.listed] == [
+        "dense data a/pos learning-rate 0.020001",
+        "dense data b/pos learning-rate 0.020002",
+        "dense data other learning-rate 0.03",
+    ]
+
+
 def test_labels_name_switches_without_their_value() -> None:
     plan = planned(space=[{"kind": ["dense"], "width": [32], "mirror": [True, False]}])
     assert [point.label for point in plan.grid()] == ["dense width 32 mirror", "dense width 32 no mirror"]

@@ -194,6 +194,11 @@ def test_one_option_at_a_time_is_compared_with_its_default(plan: Plan) -> None:
     assert (cells["pairs"], cells["d1-RMSE"], cells["ns"]) == ("3", "-0.0100 +- 0.0014", "+10")
 
 
+def test_a_change_between_sets_of_one_name_shows_their_folders(plan: Plan) -> None:
+    (pair,) = pairs_of([net_of(plan.made({"width": 32, "data": [data]})) for data in ("a/pos", "b/pos")])
+    assert pair.words == "data a/pos to b/pos"
+
+
 def test_a_change_has_one_direction_whatever_the_default_of_a_kind(plan: Plan) -> None:
     dense = [net_of(plan.made({"width": width})) for width in (128, 256)]
     k_p = [net_of(plan.made({"kind": "k_p", "width": width})) for width in (128, 256)]
