@@ -272,9 +272,12 @@ class Plan:
 
     def _named(self, entry: Entry, seed: int) -> Point:
         found = Point("", "") if entry.net else self.made(entry.options | ({"seed": seed} if seed else {}))
+        name, label = found.name, found.label
+        if entry.after:
+            name, label = f"{name}-after-{entry.after}", f"{label} after {entry.after}"
         return Point(
-            entry.name or found.name,
-            entry.name or found.label,
+            entry.name or name,
+            entry.name or label,
             found.options,
             found.seed,
             entry.net,

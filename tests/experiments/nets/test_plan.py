@@ -215,6 +215,14 @@ def test_labels_distinguish_values_that_are_alike_in_brief() -> None:
     ]
 
 
+def test_unnamed_points_that_begin_from_others_are_points_of_their_own() -> None:
+    plan = planned(point=[{"name": "a"}, {"name": "b"}, {"width": 96}, *({"width": 96, "after": one} for one in "ab")])
+    assert [point.label for point in plan.listed] == ["a", "b", "dense width 96"] + [
+        f"dense width 96 after {one}" for one in "ab"
+    ]
+    assert len({point.key for point in plan.listed}) == 5
+
+
 def test_labels_name_switches_without_their_value() -> None:
     plan = planned(space=[{"kind": ["dense"], "width": [32], "mirror": [True, False]}])
     assert [point.label for point in plan.grid()] == ["dense width 32 mirror", "dense width 32 no mirror"]
