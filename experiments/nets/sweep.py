@@ -30,6 +30,7 @@ from experiments.nets.sampler import Sampler
 from experiments.nets.summary import fill_page, summary
 from experiments.nets.timing import StepsRun, alone, machine_cores
 from experiments.nets.work import POINTS, PROGRESS, STAGE, Place, PointTask, place_of, refuse_other_options, result_of
+from experiments.network_kinds.kind import Kind, UnplayableNetwork, UnsuitableNetwork, kind_of
 from lite.amounts import amount
 from lite.datasets.description import describe_data
 from lite.datasets.provenance import digest_of, sha256_of
@@ -179,11 +180,11 @@ class _Run:
             refuse_other_play(results, play, self.folder)
         source = _Source(self.plan, self.folder, results)
         if source.work:
+            for point in source.left:
+                if point.net:
+                    self._check_peer(point)
             self._make_sets(source)
             self._require_measures()
-            for point in source.left:
-                if point.net and not network_file(point.net).exists():
-                    raise FileNotFoundError(f"{self.sweep.plan}: peer {point.name!r}: {point.net}: no such network")
         self._do_points(source)
         self._time_steps()
         if play is not None:
@@ -193,6 +194,16 @@ class _Run:
             fill_page(self.sweep.page, self.plan, results)
         done, table = len(results.all(NetResult)), str(self.folder / TABLE)
         return SweepReport(str(self.folder), done, self.failed, table)
+
+    def _check_peer(self, point: Point) -> None:
+        """Raise FileNotFoundError or ValueError for a network made elsewhere that cannot be measured and timed."""
+        if not network_file(point.net).exists():
+            raise FileNotFoundError(f"{self.sweep.plan}: peer {point.name!r}: {point.net}: no such network")
+        kind = kind_of(point.net)
+        if kind is Kind.POLICY_VALUE_ONNX:
+            raise UnsuitableNetwork(point.net, kind, "which a sweep measures only where it has trained it")
+        if kind is not Kind.FOLDED:
+            raise UnplayableNetwork(point.net, kind)
 
     def _refuse_changes(self) -> None:
         """Raise ValueError where results are of other measures, options or networks than the plan has."""

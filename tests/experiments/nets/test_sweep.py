@@ -21,8 +21,11 @@ from experiments.nets.results import Failed, NetResult, Results
 from experiments.nets.sampler import Sampler
 from experiments.nets.sweep import Sweep, run_sweep
 from experiments.nets.work import Place, PointTask
+from experiments.network_kinds.kind import UnsuitableNetwork
+from lite.networks.dense import DenseConfig
 from lite.records.formats import NO_SCORE, hcpe_dtype
 from lite.run_folder import RunPlan, RunWriter, read_run
+from lite.training.checkpoint import save_model
 from liteshogi.commands.sweep import Command, folder_of
 from liteshogi.remedies import remedy
 from search.system.options import OptionError
@@ -50,6 +53,23 @@ def test_a_missing_network_is_refused_before_any_work(tmp_path: Path, invented: 
     text = TRAIN + MEASURE + '[[space]]\nwidth = [32]\n[[peer]]\nname = "p"\nnet = "gone.safetensors"\n'
     with pytest.raises(FileNotFoundError, match=r"plan\.toml: peer 'p': gone\.safetensors: no such network"):
         run_sweep(Sweep(written(tmp_path, text), output=tmp_path / "out", workers=1))
+    assert not invented
+
+
+def test_networks_that_do_not_play_are_refused_before_any_work(
+    tmp_path: Path, invented: list[str], tiny_onnx: Path
+) -> None:
+    trained = tmp_path / "run" / "network.safetensors"
+    trained.parent.mkdir()
+    save_model(trained, DenseConfig(32).build(), {})
+    for net, words in (
+        (trained, "is a trained value network, which no engine here plays; fold it first"),
+        (trained.parent, "is a trained value network, which no engine here plays; fold it first"),
+        (tiny_onnx, "is a policy-value network in ONNX, which a sweep measures only where it has trained it"),
+    ):
+        text = TRAIN + MEASURE + f'[[space]]\nwidth = [32]\n[[peer]]\nname = "p"\nnet = "{net}"\n'
+        with pytest.raises(UnsuitableNetwork, match=f"{net.name}: {words}"):
+            run_sweep(Sweep(written(tmp_path, text), output=tmp_path / "out", workers=1))
     assert not invented
 
 
