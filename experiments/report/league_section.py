@@ -12,7 +12,7 @@ from experiments.league.in_process import Crosstable, meetings_of
 from experiments.league.league import USI_VERB, count_meetings
 from experiments.league.ratings_table import MeetingRow, PlayerRow, Standings, standings
 from experiments.report.charts import MACHINE, Chart, Row, interval, intervals
-from experiments.report.section import Run, Section, Table, origin_of
+from experiments.report.section import Run, Section, Table, origin_of, remarks_tables
 from lite.run_folder import read_lines
 
 PLAYERS = ("player", "rating", "95 %", "points", "games", "stronger than the next", "won - drawn - lost")
@@ -24,9 +24,11 @@ def league_section(runs: Sequence[Run]) -> Section:
     """Return the section of leagues. Raises OSError or ValueError for a run that cannot be read."""
     charts: list[Chart] = []
     tables: list[Table] = []
+    remarks: list[tuple[str, str]] = []
     origins = [origin_of(run) for run in runs]
     for run, origin in zip(runs, origins, strict=True):
         report = read_standings(run)
+        remarks += [(run.name, remark) for remark in report.remarks]
         rows = [_row(player, label(origin.machine)) for player in report.players if player.games]
         for head, cells, what in (
             (PLAYERS, map(_cells, report.players), "ratings"),
@@ -35,7 +37,7 @@ def league_section(runs: Sequence[Run]) -> Section:
             tables.append(Table(tuple(map(label, head)), list(cells), label(f"{run.name}: {what}")))
         if rows:
             charts.append(intervals(f"{run.name}: ratings", rows, "player", "Elo", "league"))
-    return Section(label("Leagues"), label(ABOUT), charts, tables, origins)
+    return Section(label("Leagues"), label(ABOUT), charts, [*tables, *remarks_tables(remarks)], origins)
 
 
 def read_standings(run: Run) -> Standings:

@@ -16,7 +16,7 @@ from experiments.jobs.ledger import LandedJob
 from experiments.language.catalogue import label, shown
 from experiments.matches.standing import Standing, StandingReport
 from experiments.report.charts import MACHINE, Row, around, interval, intervals, lines
-from experiments.report.section import Origin, Run, Section, Table, origin_of
+from experiments.report.section import Origin, Run, Section, Table, origin_of, remarks_tables
 from lite.run_folder import read_lines
 
 RATE, MOVES = "win rate of the first player", "moves after the opening"
@@ -53,10 +53,16 @@ def match_section(runs: Sequence[Run]) -> Section:
     course: list[Row] = []
     cells: list[list[str]] = []
     origins: list[Origin] = []
+    remarks: list[tuple[str, str]] = []
     for run in runs:
         first, second = map(str, run.record.goal["players"])
         is_timed = run.record.verb == USI_VERB
-        report = tally_games(recorded_games(run.path)) if is_timed else read_standing(run)
+        report: Standings
+        if is_timed:
+            report = tally_games(recorded_games(run.path))
+        else:
+            report = counted = read_standing(run)
+            remarks += [(run.name, remark) for remark in counted.remarks]
         origin = origin_of(run)
         origins.append(origin)
         found = standing_row(report)
@@ -72,7 +78,8 @@ def match_section(runs: Sequence[Run]) -> Section:
     if course:
         charts.append(lines("Course of the games", course, MOVES, RATE, "seen by"))
         about += label(ABOUT_COURSE)
-    return Section(label("Matches"), about, charts, [Table(tuple(map(label, HEAD)), cells)], origins)
+    tables = [Table(tuple(map(label, HEAD)), cells), *remarks_tables(remarks)]
+    return Section(label("Matches"), about, charts, tables, origins)
 
 
 def read_standing(run: Run) -> StandingReport:

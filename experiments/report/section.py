@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from experiments.drawing.markdown import markdown_cells
-from experiments.language.catalogue import reader
+from experiments.language.catalogue import label, reader, shown
 from experiments.report.charts import Chart
 from lite.program import UNKNOWN, Program
 from lite.run_folder import Maker, RunRecord
@@ -77,6 +77,12 @@ class Section:
     boards: Sequence[Board] = ()
     language: str = field(default_factory=lambda: reader().code)
     """Language code of HTML."""
+
+
+def remarks_tables(remarks: Sequence[tuple[str, str]]) -> list[Table]:
+    """Return a table of (name of a run, remark on its figures); empty without a remark."""
+    lines = [[run, shown(remark)] for run, remark in remarks]
+    return [Table((label("run"), label("remark")), lines)] if lines else []
 
 
 def origin_of(run: Run) -> Origin:

@@ -29,7 +29,7 @@ from tests.experiments.report.test_server import GAMES, KIF, PLAN, game
 pytest.importorskip("vl_convert", reason="charts need vl-convert-python")
 
 NAMES = ("</script>.safetensors", "(5000 nodes)", "default (100 nodes)", "mine", "<b>other", "other", "wdoor")
-NAMES += ("kif/0001.kifu", "kif/0002.kifu", "kif/missing.kifu", "LiteShogi", "Elo", "Bradley-Terry")
+NAMES += ("kif/0001.kifu", "kif/0002.kifu", "kif/missing.kifu", "LiteShogi", "Elo", "SPRT", "Bradley-Terry")
 """Names of players below, and words that both languages use."""
 COMMANDS = re.compile(r"liteshogi .*|Python から [\w ]+: .*|0\.1\.0 0+|One CPU, avx2|\d*|[abc]")
 """Texts that need no translation."""

@@ -127,10 +127,20 @@ def test_a_league_is_rated_by_its_results(league: Path, tmp_path: Path) -> None:
     assert section.tables[1].lines[0][:4] == ["a", "b", "20 - 0 - 0", "100%"]
     for row in rows:
         assert row["Elo to"] - row["Elo"] == pytest.approx(row["Elo"] - row["Elo from"], abs=0.1)
+    ((run, remark),) = section.tables[2].lines
+    assert (run, remark.partition(" (")[0]) == ("mine", "the games do not bound every difference")
     section = league_section([run_of(make_league(tmp_path / "begun", 1, result="draws"))])
     assert section.tables[1].lines[0][2:4] == ["1 - 1 - 0", "75%"]
     assert [row["player"] for row in section.charts[0].spec["data"]["values"]] == ["a", "b"]
     assert len(section.tables[0].lines) == 3  # one of them has no game
+
+
+def test_a_match_that_its_test_has_ended_says_that_its_elo_is_biased(tmp_path: Path) -> None:
+    test = {"elo0": -400.0, "elo1": 0.0, "alpha": 0.05, "beta": 0.05}
+    plain, tested = make_match(tmp_path / "plain"), make_match(tmp_path / "tested", sprt=test)
+    lines = match_section([run_of(plain, "plain"), run_of(tested, "tested")]).tables[1].lines
+    assert lines[0] == ["tested", "the test ended the match, so its Elo is biased toward the side of the verdict"]
+    assert {line[0] for line in lines} == {"tested"}
 
 
 def test_pairs_of_a_gauntlet_are_those_of_its_first_player(tmp_path: Path) -> None:
