@@ -25,6 +25,7 @@ from lite.records.file import BLOCK_POSITIONS
 from lite.records.formats import HCPE, hcpe_dtype
 from search.evaluation.network_file import load_network
 from search.system.bounds import check_numbers
+from search.system.options import OptionError
 
 NODES_A_JOB = 5_000_000
 """Approximate number of nodes of a job's searches: a few seconds, which is the work that a kill loses."""
@@ -122,6 +123,10 @@ def _work(
     sources.report_refused()
     if labels.engine:
         _report_unlabelled(made)
+    if made.ended == "jobs" and not made.count("positions"):
+        raise OptionError(
+            f"`data` {options.data[0]}: {options.output} has no position, {_why_none(made, labels)}", "data"
+        )
     return replace(made, refusals=sources.refusals)
 
 
@@ -133,6 +138,14 @@ def _engine_of(labels: Labelling) -> tuple[Mapping[str, object], list[Path]]:
     engine = ask_engine(labels.engine, labels.engine_option)
     files = engine.files()
     return {"engine": identity_of(engine, {path: sha256_of(path) for path in files}).condition()}, files
+
+
+def _why_none(made: Production, labels: Labelling) -> str:
+    """Return why no position was made, as the end of a sentence."""
+    if made.count("unlabelled"):
+        without = "comes from a game" if labels.label == "result" else "has a label"
+        return f"because none of {made.count('unlabelled'):,} {without}; give other records or another label"
+    return f"because none was drawn from {made.count('sources'):,}; request more, or give more records"
 
 
 def _report_unlabelled(made: Production) -> None:

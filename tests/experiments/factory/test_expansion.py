@@ -45,6 +45,7 @@ from lite.run_folder import RunPlan, read_run
 from search.alphabeta.sampling import MAIN
 from search.alphabeta.sampling import QUIESCENCE as QUIESCENT
 from search.evaluation.network_file import load_network
+from search.system.options import OptionError
 
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
 MIXTURE = Mixture(
@@ -335,6 +336,17 @@ def test_positions_without_a_game_get_no_result(source, tmp_path):
     same = plain["score"] == blended["score"]
     assert same[::2].all()
     assert not same[1::2].all()
+
+
+def test_a_run_that_makes_no_position_is_an_error(without_games, tmp_path):
+    path = tmp_path / "some.hcpe"
+    path.write_bytes(without_games)
+    results = Relabelling((path,), tmp_path / "out", Labelling("result"), workforce=Workforce(1))
+    with pytest.raises(OptionError, match=r"`data` .*some\.hcpe: .*out has no position, because none of 100 comes"):
+        relabel(results)
+    few = Mixture(played=1e-9, random=0.0)
+    with pytest.raises(OptionError, match="has no position, because none was drawn from 100; request more"):
+        expand(Expansion((path,), tmp_path / "few", mixture=few, workforce=Workforce(1)))
 
 
 def test_an_engine_labels_through_pipes(source, stub, tmp_path, capsys):

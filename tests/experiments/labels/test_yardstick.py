@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.jobs.produce import Production
 from experiments.jobs.workforce import Workforce
 from experiments.labels.study import SEARCH, Studio
 from experiments.labels.yardstick import (
@@ -99,16 +98,11 @@ def test_results_are_predicted_for_records_with_results(tmp_path):
         measure_d1("default", [tmp_path / "yard"])
 
 
-def test_a_yardstick_without_a_position_is_an_error(without_games, tmp_path, monkeypatch):
+def test_a_yardstick_of_results_needs_games(without_games, tmp_path):
     (tmp_path / "d.hcpe").write_bytes(without_games)
     with pytest.raises(OptionError, match=r"`data` .*d\.hcpe: no position comes from a game, so there are no results"):
         make_yardstick(Yardstick((tmp_path / "d.hcpe",), tmp_path / "yard", truth="results", workforce=Workforce(1)))
     assert not (tmp_path / "yard").exists()
-    few = Yardstick((SAMPLE,), tmp_path / "few", positions=1, truth="results", workforce=Workforce(1))
-    made = Production(tmp_path / "few", {"positions": 0}, "jobs")
-    monkeypatch.setattr("experiments.nets.yardstick_records.expand", lambda _: made)
-    with pytest.raises(OptionError, match=r"`positions` 1: none of [\d,]+ recorded positions was taken"):
-        make_yardstick(few)
 
 
 def test_scores_and_results_are_measured_together(records, tmp_path):
