@@ -58,7 +58,10 @@ class Cut:
         return self.cut
 
     def make(self, sources: Sequence[Path], output: Path, _: Workforce) -> None:
-        """Write the file `output`. Raises as `choose_positions`."""
+        """Write the file `output`. Raises as `choose_positions`, and ValueError for a name of another format."""
+        suffix = cut_suffix(sources)
+        if output.suffix != suffix:
+            raise ValueError(f"{output.name}: what is cut of {suffix} is {suffix}; call the set {output.stem}{suffix}")
         choose_positions(sources, self.positions, output)
 
 

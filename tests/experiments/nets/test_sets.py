@@ -53,6 +53,13 @@ def test_a_cut_is_even(positions: Path) -> None:
         Cut((), 301).make([positions], cut, ONE)
 
 
+def test_a_cut_has_the_suffix_of_its_sources(tmp_path: Path, positions: Path) -> None:
+    for name, source, suffix in (("some", positions, ".hcpe"), ("some.hcpe", SAMPLE, ".hcpe3")):
+        with pytest.raises(ValueError, match=rf"^{name}: .* call the set some\{suffix}$"):
+            Cut((), 100).make([source], tmp_path / name, ONE)
+        assert not (tmp_path / name).exists()
+
+
 def test_games_are_drawn_whole(tmp_path: Path) -> None:
     some, again = tmp_path / "some.hcpe3", tmp_path / "again.hcpe3"
     count = choose_positions([SAMPLE], 2000, some)
