@@ -15,6 +15,7 @@ from experiments.nets.effects import Pair, effects_as_markdown, pairs_of
 from experiments.nets.plan import Plan, plan_of
 from experiments.nets.results import NetResult, Results
 from experiments.nets.seeds import by_label, mean_of
+from experiments.nets.space import option_label
 from experiments.nets.summary import correlation, rows_in, table_as_markdown
 from experiments.report.charts import (
     MACHINE,
@@ -253,17 +254,31 @@ def _grown(rows: Sequence[Net]) -> list[Row]:
     for row in rows:
         if row.net.trained and row.net.tested.d1_rmse is not None:
             groups[_alike(row.net.options)].append(row)
-    found: list[Row] = []
-    for group in groups.values():
-        seen = {row.net.trained.samples for row in group if row.net.trained}
-        if len(seen) > 1:
-            name = f"{_kind(group[0])} {_shape(group[0].net)}"
-            found += [
-                {"network": name, MILLIONS: row.net.trained.samples / 1e6, D1: row.net.tested.d1_rmse}
-                for row in group
-                if row.net.trained
-            ]
+    curves = [
+        group for group in groups.values() if len({row.net.trained.samples for row in group if row.net.trained}) > 1
+    ]
+    found: list[Row] = [
+        {"network": name, MILLIONS: row.net.trained.samples / 1e6, D1: row.net.tested.d1_rmse}
+        for name, group in zip(_names([group[0] for group in curves]), curves, strict=True)
+        for row in group
+        if row.net.trained
+    ]
     return sorted(found, key=lambda row: float(row[MILLIONS]))
+
+
+def _names(rows: Sequence[Net]) -> list[str]:
+    """Return a name for each network: its kind and shape, with the options in which those of one shape differ."""
+    shapes = [f"{_kind(row)} {_shape(row.net)}" for row in rows]
+    names = []
+    for shape, row in zip(shapes, rows, strict=True):
+        alike = [other.net.options for other, found in zip(rows, shapes, strict=True) if found == shape]
+        words = [
+            option_label(name, value)
+            for name, value in row.net.options.items()
+            if name != "positions" and any(other.get(name) != value for other in alike)
+        ]
+        names.append(" ".join([shape, *words]))
+    return names
 
 
 def _alike(options: Mapping[str, Any]) -> str:

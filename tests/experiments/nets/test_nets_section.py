@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,6 +106,21 @@ def test_sweeps_of_the_documents_are_shown() -> None:
     assert all(origin.machine == "AMD EPYC, vnni" for origin in section.origins)
     nets = [net for run in runs for net in Results.read(run.path).all(NetResult)]
     assert len(nets) == 16 + 47 + 38 + 36
+
+
+def test_curves_over_positions_of_one_shape_are_lines_of_their_own(tmp_path: Path) -> None:
+    space = {"width": [32], "positions": [1, 2], "lambda": [0.5, 1.0], "seed": [0, 1]}
+    given = {"point": [], "space": [space]}
+    with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(**given), "file": "plan.toml"})) as writer:
+        results = Results.of(writer)
+        for point in planned(**given).grid():
+            net = net_of(point, 50.0, 0.1)
+            assert net.trained is not None
+            results.add(replace(net, trained=replace(net.trained, samples=1_000_000 * point.options["positions"])))
+    (chart,) = [one for one in nets_section(runs_of(tmp_path / "out")).charts if "over positions" in one.title]
+    names = Counter(row["network"] for row in chart.spec["data"]["values"])
+    of = "dense 32-1 lambda"
+    assert names == dict.fromkeys([f"{of} {share} seed {seed}" for share in ("0.5", "1") for seed in (0, 1)], 2)
 
 
 def test_seeds_have_means_curves_and_calibration(tmp_path: Path) -> None:
