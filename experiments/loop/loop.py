@@ -13,7 +13,7 @@ from pathlib import Path
 from experiments.loop.generation import Generation
 from experiments.loop.generation_table import GenerationRow, describe_generation, row_text
 from experiments.loop.options import MATERIAL, Loop
-from experiments.loop.stages import Stages
+from experiments.loop.stages import GATE, Stages
 from lite.datasets.plan import plan_run
 from lite.progress_line import clock
 from lite.run_folder import RunWriter
@@ -36,7 +36,7 @@ class LoopReport:
 
 
 def run_loop(loop: Loop, training: ValueTraining) -> LoopReport:
-    """Work until the loop has its number of generations; the same call resumes.
+    """Work until the loop has its number of generations, if it has fewer; the same call resumes.
 
     `training` says how a candidate is trained; its data, output and first weights are the loop's. Raises OSError or
     ValueError, and KeyboardInterrupt at Ctrl-C: finished stages are kept.
@@ -61,7 +61,9 @@ def run_loop(loop: Loop, training: ValueTraining) -> LoopReport:
     )
     with RunWriter(loop.output, plan) as run:
         stages = Stages(loop.output, run)
-        generations = [Generation(loop, stages, number) for number in range(loop.generations + 1)]
+        reached = max((one.generation for one in stages.done if one.stage == GATE), default=0)
+        last = max(loop.generations, reached)
+        generations = [Generation(loop, stages, number) for number in range(last + 1)]
         best = generations[0]
         best.begin()
         run.add_product(best.net)
@@ -78,7 +80,7 @@ def run_loop(loop: Loop, training: ValueTraining) -> LoopReport:
     return LoopReport(
         loop.output,
         best.net,
-        tuple(describe_generation(stages, number) for number in range(loop.generations + 1)),
+        tuple(describe_generation(stages, number) for number in range(last + 1)),
     )
 
 

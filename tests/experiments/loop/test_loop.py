@@ -155,8 +155,10 @@ def test_a_finished_loop_can_be_extended(uncut, tmp_path, capsys):
     assert outcome(loop.output) == before
     one = replace(loop, output=tmp_path / "grown", generations=1)
     run_loop(one, TRAINING)
-    run_loop(replace(one, generations=2), TRAINING)
+    grown = run_loop(replace(one, generations=2), TRAINING)
     assert outcome(one.output) == before
+    assert run_loop(one, TRAINING) == grown, "all generations are there, although fewer were requested"
+    assert read_run(one.output).totals["generations"] == 2
 
 
 class Cut(BaseException):
