@@ -149,6 +149,8 @@ class Entry:
             return "needs a name of its own, without a slash"
         if self.seeds is not None and len(set(self.seeds)) < max(len(self.seeds), 1):
             return "seeds: name at least one, and none twice"
+        if self.seeds is not None and not all(0 <= seed < 1 << 31 for seed in self.seeds):
+            return "seeds: whole numbers from 0 to 2^31 - 1 are needed"
         return ""
 
 
@@ -328,6 +330,15 @@ class Plan:
         for name, table in self.table.items():
             if table.form == "kinds" and not self.measure.kinds:
                 raise ValueError(f"table {name!r}: form 'kinds' needs [measure.kinds]")
+
+    def check_effects(self, plays: bool) -> None:
+        """Raise ValueError for entries without effect, which a sweep refuses and a report ignores.
+
+        `plays`: whether the plan's games are played."""
+        if self.search == "grid" and self.points:
+            raise ValueError(f"points {self.points}: search 'grid' takes every combination; choose 'random' for fewer")
+        if plays and self.playing and self.playing.who == "named" and not any(entry.games for entry in self.entries):
+            raise ValueError("play: who = 'named', but no point has `games = true`")
 
     def _check_entry(self, entry: Entry, is_peer: bool, place: str, names: set[str]) -> None:
         fault = entry.fault()

@@ -150,6 +150,10 @@ class _Run:
         """Raise OSError or ValueError for a plan that cannot be carried out, before anything is written."""
         if self.sweep.workers is not None:
             check_numbers(self.sweep, "workers", most=MOST_AT_ONCE)
+        try:
+            self.plan.check_effects(self.sweep.games)
+        except ValueError as error:
+            raise ValueError(f"{self.sweep.plan}: {error}") from None
         if self.sweep.games and self.plan.playing is not None:
             check_play(self.plan.playing, str(self.sweep.plan), self.folder)
 

@@ -143,6 +143,7 @@ def point(**options: Any) -> dict[str, Any]:
         (point(name="a/b"), "needs a name of its own, without a slash"),
         (point(name="a", after="b"), "after 'b': no earlier point of that name"),
         (point(name="a", seeds=[1, 1]), "seeds: name at least one, and none twice"),
+        (point(name="a", seeds=[0, -1]), r"point 'a': seeds: whole numbers from 0 to 2\^31 - 1 are needed"),
         (point(name="a", tables=["b"]), r"point .a.: tables: no \[table.b\]"),
         ({"table": {"a": {"form": "kinds"}}}, r"form 'kinds' needs \[measure.kinds\]"),
         ({"measure": {"valid": ["v"], "repeats": -1}}, "`repeats` and `step_rounds` must be at least 0"),

@@ -73,6 +73,22 @@ def test_networks_that_do_not_play_are_refused_before_any_work(
     assert not invented
 
 
+@pytest.mark.parametrize(
+    ("head", "end", "words"),
+    [
+        ("points = 5\n", "", "points 5: search 'grid' takes every combination; choose 'random' for fewer"),
+        ("", '[play]\nwho = "named"\n', "play: who = 'named', but no point has `games = true`"),
+    ],
+)
+def test_entries_without_effect_are_refused(
+    tmp_path: Path, invented: list[str], head: str, end: str, words: str
+) -> None:
+    path = written(tmp_path, head + TRAIN + MEASURE + "[[space]]\nwidth = [32]\n" + end)
+    with pytest.raises(ValueError, match=rf"plan\.toml: {words}"):
+        run_sweep(Sweep(path, output=tmp_path / "out", workers=1))
+    assert not (tmp_path / "out").exists()
+
+
 def test_measures_can_change_until_a_point_is_measured(tmp_path: Path, invented: list[str]) -> None:
     text, out = TRAIN + MEASURE + "[[space]]\nwidth = [64]\n", tmp_path / "out"
     assert run_sweep(Sweep(written(tmp_path, text), output=out, workers=1)).points == 0
