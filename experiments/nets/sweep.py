@@ -25,11 +25,21 @@ from experiments.nets.games import Tournament, check_play, refuse_other_play
 from experiments.nets.isolated import Isolated
 from experiments.nets.plan import Measures, Plan, Point, plan_of
 from experiments.nets.plan_file import is_shipped_plan, merged, read_change, read_entries
-from experiments.nets.results import KINDS, Failed, File, Measured, NetResult, Results, StepTimes, titled
+from experiments.nets.results import Failed, File, Games, Measured, NetResult, Results, StepTimes, titled
 from experiments.nets.sampler import Sampler
 from experiments.nets.summary import fill_page, summary
 from experiments.nets.timing import StepsRun, alone, machine_cores
-from experiments.nets.work import POINTS, PROGRESS, STAGE, Place, PointTask, place_of, refuse_other_options, result_of
+from experiments.nets.work import (
+    OPTIONS,
+    POINTS,
+    PROGRESS,
+    STAGE,
+    Place,
+    PointTask,
+    place_of,
+    refuse_other_options,
+    result_of,
+)
 from experiments.network_kinds.kind import Kind, UnplayableNetwork, UnsuitableNetwork, kind_of
 from lite.amounts import amount
 from lite.datasets.description import describe_data
@@ -162,7 +172,7 @@ class _Run:
 
         Raises ValueError for a file that has changed since results were made with it."""
         before = find_run(self.folder)
-        kept = before.files if before is not None and any(read_lines(self.folder, *KINDS)) else {}
+        kept = before.files if before is not None and self._has_results() else {}
         found = {}
         for name in self.plan.files():
             if (path := Path(name)).exists():
@@ -174,6 +184,11 @@ class _Run:
                         "output",
                     )
         return {**kept, **found}
+
+    def _has_results(self) -> bool:
+        """Return whether the folder has anything that was made with the files: more than failures."""
+        steps = (path for path in (self.folder / POINTS).glob("*/*.json") if path.name != OPTIONS)
+        return any(steps) or any(read_lines(self.folder, NetResult, Games, StepTimes, File))
 
     def do(self) -> SweepReport:
         """Do the remaining work, and keep it in `results`."""

@@ -34,6 +34,8 @@ from search.system.options import OptionError
 Made = TypeVar("Made")
 POINTS = "points"
 """Folder of the points in that of the plan."""
+OPTIONS = "options.json"
+"""File in a point's folder with the options that it was begun with."""
 STAGE = "stage"
 """File in a point's folder that names the step under way."""
 PROGRESS = "progress"
@@ -221,7 +223,7 @@ class PointWorker:
 
 def refuse_other_options(point: Point, folder: Path) -> None:
     """Keep a point's options in its folder. Raises ValueError where others are there."""
-    path = folder / "options.json"
+    path = folder / OPTIONS
     given: dict[str, Any] = {**point.options, "after": point.after, "net": point.net}
     if path.exists():
         before: Mapping[str, Any] = parse_json(path.read_text(encoding="utf-8"))

@@ -140,6 +140,18 @@ def test_a_sweep_refuses_files_that_have_changed(
     assert read_run(Path("out")).files[str(Path(changed).absolute())]
 
 
+def test_files_can_be_corrected_while_all_points_have_failed(
+    tmp_path: Path, invented: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sweep = Sweep(written(tmp_path, TRAIN + MEASURE + "[[space]]\nwidth = [64]\n"), output=Path("out"), workers=1)
+    for content in (b"damaged", b"good"):
+        for name in ("v.hcpe3", "y.hcpe", "d.hcpe"):
+            Path(name).write_bytes(content)
+        assert run_sweep(sweep).points == 0
+    assert len(invented) == 2
+
+
 def test_a_failed_cut_of_positions_fails_only_its_point(
     tmp_path: Path, invented: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
