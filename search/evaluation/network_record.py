@@ -101,16 +101,15 @@ def order_lanes(net: EvalNetwork) -> EvalNetwork:
 
     The clip makes zeros of the low ones there, and mostly elsewhere: of the first layer's groups of four inputs a third
     are zeros in this order, a fifth in the order that networks are stored in. The AVX2 kernel skips them. The two lanes
-    of a pairwise product stay a pair.
+    of a pairwise product stay a pair. A network with shards keeps its order.
     """
+    if net.shards is not None:  # these name the inputs that an output sees by their numbers
+        return net
     features, start = net.feature_set, position_from_sfen("startpos")
     rows = features.active_rows(start["board"], start["hands"])[0]
     sums = (net.bias + net.rows[rows[rows < features.rows]].sum(0, dtype=np.int16)).astype(np.int64)
     half = net.width // 2
     if net.activation == PAIRWISE:
-        # Without shards alone: these name the inputs that an output sees by their numbers.
-        if net.shards is not None:
-            return net
         order = np.argsort(-np.minimum(sums[:half], sums[half:]), kind="stable")
         lanes = np.concatenate((order, half + order))
     else:

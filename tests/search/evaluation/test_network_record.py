@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from search.evaluation.evaluation_speed import random_games, random_network
-from search.evaluation.network import EvalNetwork, evaluate_reference
+from search.evaluation.network import EvalNetwork, Shards, evaluate_reference
 from search.evaluation.network_file import load_network, save_network
 from search.evaluation.network_record import network_record, order_lanes
 from search.evaluation.shipped import network_file
@@ -50,6 +50,16 @@ def test_ordered_lanes_give_the_same_outputs() -> None:
             assert not np.array_equal(ordered.rows, case.rows)
             found, expected = (evaluate_reference(one, boards, hands, checks) for one in (ordered, case))
             assert np.array_equal(found, expected), spec
+
+
+@pytest.mark.parametrize("activation", ["clipped_relu", "dual_clipped_relu", "pairwise_clipped_relu"])
+def test_lanes_of_a_network_with_shards_keep_their_places(activation: str) -> None:
+    boards, hands = black_positions()
+    inputs = {"clipped_relu": 128, "dual_clipped_relu": 256, "pairwise_clipped_relu": 64}[activation]
+    net = random_network("k_p", 64, (8, 32), 2, activation=activation, shards=Shards(0, inputs // 8, 8))
+    checks = np.zeros(len(boards), np.bool_)
+    found, expected = (evaluate_reference(one, boards, hands, checks) for one in (order_lanes(net), net))
+    assert np.array_equal(found, expected)
 
 
 @pytest.mark.parametrize("name", ["SFNN_ka2_64_7_32_k3k3", "SFNN_kp_64_7_32_k3k3", "halfkahm1_32x2_8_32"])
