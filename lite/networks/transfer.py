@@ -22,7 +22,7 @@ from lite.networks.layer_stacks import Layers, LayerStacks
 from lite.networks.sfnn import SfnnNetwork
 from lite.networks.value_network import ValueNetwork
 from search.evaluation.feature_sets import NO_KING
-from search.evaluation.stacks import HANDS, KING_ZONES, PROGRESS, axis_size
+from search.evaluation.stacks import HANDS, KING_ZONES, PROGRESS, PROGRESS_STEPS, axis_size
 
 _ROWS = ("table", "king", "piece", "relative")
 """Parts of the first layer with one column for each lane."""
@@ -225,9 +225,16 @@ def _axis_values(ours: str, theirs: str) -> np.ndarray:
     if ours == theirs:
         return np.arange(axis_size(ours))
     if ours in PROGRESS:
-        return np.arange(PROGRESS[ours]) * PROGRESS[theirs] // PROGRESS[ours]
+        steps = np.arange(PROGRESS_STEPS)
+        return _most_frequent(*(steps * PROGRESS[token] // PROGRESS_STEPS for token in (ours, theirs)))
     if ours in HANDS:
         raise ValueError(f"it has stacks by {theirs}, and this run by {ours}: other hands cannot be compared")
-    zones, their_zones = KING_ZONES[ours][:NO_KING], KING_ZONES[theirs][:NO_KING]
-    most = np.array([np.bincount(their_zones[zones == zone]).argmax() for zone in range(int(zones.max()) + 1)])
+    their_zones = KING_ZONES[theirs][:NO_KING]
+    most = _most_frequent(KING_ZONES[ours][:NO_KING], their_zones)
     return np.asarray((most[:, None] * (int(their_zones.max()) + 1) + most).ravel())
+
+
+def _most_frequent(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """Return for each number of `ours` the number that `theirs` has most often in its places, the lowest of several;
+    int64."""
+    return np.array([np.bincount(theirs[ours == one]).argmax() for one in range(int(ours.max()) + 1)])

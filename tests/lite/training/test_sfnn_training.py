@@ -110,6 +110,11 @@ def test_every_stack_starts_from_the_stack_of_its_positions() -> None:
     assert fine[4, 8] == 3 * 1 + 2
     assert source_stacks(("hand4", "k3k3"), ("k3k3",)).tolist() == list(range(9)) * 4
     assert source_stacks(("progress8",), ("progress2",)).tolist() == [0] * 4 + [1] * 4
+    # Where no part lies within one part of the source: the one that holds most of its steps.
+    assert source_stacks(("progress2",), ("progress3",)).tolist() == [0, 2]
+    assert source_stacks(("progress4",), ("progress3",)).tolist() == [0, 1, 1, 2]
+    assert source_stacks(("progress3",), ("progress4",)).tolist() == [0, 2, 3]
+    assert source_stacks(("progress2",), ("progress8",)).tolist() == [0, 4]
 
 
 @pytest.mark.parametrize("stacks", [("k3k3",), ("progress2",), ()])
