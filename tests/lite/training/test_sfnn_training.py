@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +26,8 @@ from lite.training.options import ValueTraining
 from lite.training.progress_table import learn_progress_table, read_progress_table
 from lite.training.train import train_value
 from lite.training.win_rate_model import WinRateModel
+from search.evaluation.evaluation_speed import random_network
+from search.evaluation.network import PAIRWISE
 from search.evaluation.network_file import load_network
 from search.system.options import OptionError
 
@@ -129,6 +132,29 @@ def test_a_network_from_an_nn_bin_can_be_trained(stacks: tuple[str, ...], tmp_pa
     for ours, theirs in zip(again.layers, integer.layers, strict=True):
         np.testing.assert_array_equal(ours.weight, theirs.weight)
     torch.testing.assert_close(outputs(net), outputs(made(config)), rtol=0, atol=0.06)
+
+
+def test_a_network_from_an_nn_bin_has_the_logits_of_its_fv_scale(tmp_path: Path) -> None:
+    for config in (SMALL, KpConfig(32, (8, 16))):
+        write_nnue(quantise_nnue(fold_checked(made(config), random_sample(20))[0]), tmp_path / "nn.bin")
+        plain, scaled = (outputs(trainable(load_network(tmp_path / "nn.bin", scale))) for scale in (16, 24))
+        assert float(plain.std()) > 0
+        torch.testing.assert_close(1.5 * scaled, plain, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "parts"),
+    [
+        ((8,), {"activation": PAIRWISE, "hidden_squares": True}),
+        ((8, 8, 8), {"activation": PAIRWISE, "hidden_squares": True}),
+        ((9, 8), {"activation": PAIRWISE, "hidden_squares": True, "shortcut": True}),
+        ((8, 8), {"stacks": ("k3k3",)}),
+        ((8, 8), {"shortcut": True}),
+    ],
+)
+def test_layers_that_no_trained_network_has_are_refused(hidden: tuple[int, ...], parts: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="no kind of network is trained with k_p"):
+        trainable(random_network("k_p", 64, hidden, 2, **parts))
 
 
 def test_a_run_starts_from_an_nn_bin_or_reports_why_not(sample_games: Path, tmp_path: Path) -> None:
