@@ -14,6 +14,7 @@ from typing import Any
 from export.onnx_file import write_onnx
 from export.positions import Sample
 from lite.networks.value_network import listed_inputs
+from search.evaluation.feature_sets import YANEURAOU_NAMES
 
 INPUTS, OUTPUT = ("x1", "x2"), "output"
 TOLERANCE = 1e-5
@@ -28,8 +29,8 @@ def export_onnx(model: Any, path: Path, sample: Sample) -> float:
     Raises ValueError, and leaves no file, if the exporter is not installed or the file differs by more than TOLERANCE.
     """
     if not model.listed:
-        tokens = ", ".join(model.stacks.tokens)
-        part = f"stacks by {tokens}" if tokens else f"the feature set {model.feature_set.name}"
+        features, tokens = model.feature_set.name, ", ".join(model.stacks.tokens)
+        part = f"the feature set {features}" if features in YANEURAOU_NAMES else f"stacks by {tokens}"
         raise ValueError(f"ONNX export writes no network with {part}: the inputs x1 and x2 do not hold what it needs")
     checked = sample.part(0, CHECKED)
     inputs = dict(zip(INPUTS, listed_inputs(checked.pieces, checked.hands, checked.in_check), strict=True))

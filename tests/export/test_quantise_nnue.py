@@ -17,6 +17,8 @@ from export.positions import Sample
 from export.quantise import measure_cost
 from export.quantise_nnue import quantise_nnue
 from lite.networks.nnue import NnueNetwork
+from lite.networks.sfnn import SfnnNetwork
+from lite.networks.value_network import ValueNetwork
 from lite.training.checkpoint import save_model
 from liteshogi.commands.export import Command as Export
 from search.evaluation.network_file import load_network
@@ -133,8 +135,10 @@ def test_the_fv_scale_is_within_the_range_of_yaneuraou(
     assert f"{kept} cp per logit, the nearest to the network's {cp_per_logit:.0f}" in printed
 
 
-def test_an_nnue_has_no_onnx_form(tmp_path: Path) -> None:
-    save_model(tmp_path / "network.safetensors", made("k_p"), {})
-    with pytest.raises(ValueError, match="no network with the feature set"):
+@pytest.mark.parametrize("network", [made("k_p"), SfnnNetwork("kp", 64, (7, 16))], ids=["nnue", "sfnn"])
+def test_an_nnue_has_no_onnx_form(network: ValueNetwork, tmp_path: Path) -> None:
+    """Of an SFNN the features are the reason, not its stacks: other networks with them are written."""
+    save_model(tmp_path / "network.safetensors", network, {})
+    with pytest.raises(ValueError, match="no network with the feature set k_p"):
         export(str(tmp_path / "network.safetensors"), tmp_path / "net.onnx")
     assert [path.name for path in tmp_path.iterdir()] == ["network.safetensors"]
