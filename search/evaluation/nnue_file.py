@@ -13,8 +13,9 @@ fills the padding are kept, so that writing gives the same bytes again; nothing 
 
 The arithmetic is `search.evaluation.network`'s own, with shifts of 6 bits and FV_SCALE as the divisor. A score is
 YaneuraOu's value, the number that its command `e` prints and its search compares, with a pawn at 90; the centipawns of
-its `info` lines are that times 10/9. YaneuraOu doubles an SFNN's rows and takes both halves of its pairwise product
-twice as large; sums that wrap at 15 bits give the same numbers without doubling.
+its `info` lines are that times 10/9. This search limits scores to +-20,000, YaneuraOu to +-31,753. YaneuraOu doubles an
+SFNN's rows and takes both halves of its pairwise product twice as large; sums that wrap at 15 bits give the same
+numbers without doubling.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ import numpy as np
 
 from search.evaluation.feature_sets import BONA_END, feature_set
 from search.evaluation.leb128 import MAGIC, count_values, read_block_size, read_values
-from search.evaluation.network import CLIPPED, PAIRWISE, EvalNetwork, Layer
+from search.evaluation.network import CLIPPED, LANES, MAX_WIDTH, PAIRWISE, EvalNetwork, Layer
 from search.evaluation.nnue_architecture import MASK, PROGRESS_HASH, SFNN_TEXT, Architecture, padded_inputs
 from search.evaluation.nnue_identification import Sizes, UnnamedArchitecture, identify_classic, identify_sfnn
 from search.evaluation.stacks import make_stacks
@@ -158,7 +159,9 @@ def _read_compressed(
     width = count_values(file, length) if length <= 3 * _MOST_VALUES else 0
     file.seek(start)
     if width == 0:
-        raise ValueError(f"the first layer's bias: {length:,} bytes of a LEB128 block")
+        raise ValueError(
+            f"the first layer's bias: a LEB128 block of {length:,} bytes, expected {LANES} to {MAX_WIDTH:,} values"
+        )
     bias = read_values(file, length, width, "the first layer's bias").astype(np.int16)
     payload = read_block_size(file, size, "the first layer's weights")
     start = file.tell()

@@ -223,7 +223,7 @@ def damaged(content: bytes) -> dict[str, tuple[bytes, str]]:
         "one not compressed": (put(weights, b"x"), "weights: no LEB128 block"),
         "a longer block": (put(weights + 17, struct.pack("<I", length + 1)), "truncated: 1 bytes|expected"),
         "a block beyond the end": (put(weights + 17, b"\xff" * 4), "truncated: a LEB128 block of 4,294,967,295 bytes"),
-        "an empty block": (put(bias + 17, b"\0" * 4), "bias: 0 bytes"),
+        "an empty block": (put(bias + 17, b"\0" * 4), "bias: a LEB128 block of 0 bytes, expected 32 to 4,096 values"),
         "a long value": (put(payload + 5, b"\x80" * 4), "a LEB128 value of more than 3 bytes"),
         "a large value": (put(payload + 5, b"\x80\x80\x02"), "a LEB128 value of 32,768, which is no int16"),
         "too few values": (put(payload + 5, b"\x80\x00"), "109,439 values in the LEB128 block, expected 109,440"),
