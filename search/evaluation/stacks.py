@@ -140,7 +140,7 @@ class Stacks:
             raise ValueError("a progress table is needed with a progress axis, and with no other")
         if weight is not None and (weight.dtype != np.int32 or weight.shape != (SQUARES, BONA_END)):
             raise ValueError(f"the progress table must be int32 [{SQUARES}, {BONA_END}], found {list(weight.shape)}")
-        if not isinstance(self.progress_bias, int) or abs(self.progress_bias) > 1 << 31:
+        if type(self.progress_bias) is not int or not -(1 << 31) <= self.progress_bias < 1 << 31:
             raise ValueError(f"progress bias {self.progress_bias!r}: must be an int32")
 
     @property

@@ -291,6 +291,16 @@ def test_parts_that_do_not_fit_are_refused(small: EvalNetwork, change: dict, mes
         dataclasses.replace(small, **change)
 
 
+@pytest.mark.parametrize("bias", [1 << 31, -(1 << 31) - 1, 0.5, True])
+def test_a_progress_bias_that_is_no_int32_is_refused(bias: object) -> None:
+    """An nn.bin and a C++ header would hold another number."""
+    table = np.zeros((81, 1548), np.int32)
+    with pytest.raises(ValueError, match=f"progress bias {bias}: must be an int32"):
+        make_stacks(("progress2",), table, bias)
+    for extreme in (-(1 << 31), (1 << 31) - 1):
+        assert make_stacks(("progress2",), table, extreme).progress_bias == extreme
+
+
 def test_a_complete_file_with_invalid_contents_is_refused(tmp_path: Path, small: EvalNetwork) -> None:
     """Files are checked like objects: the file holds an invalid network with a correct checksum."""
     wrong = dataclasses.replace(small)
