@@ -15,7 +15,8 @@ All work on raw addresses (uint64), with dimensions at run time, and equal `eval
 - `affine_narrow(inputs, input_count, weights, biases, target)`: `affine` for at most 8 outputs of a multiple of 32
   inputs, with weights of `pack_narrow_weights`; 16 sums are written, the last eight zero.
 - `square_and_clip(sums, count, shift, target)`: of `count` (a multiple of 16) int32 sums first all squares, u8
-  min(127, sum * sum >> 2 * shift + 7), then u8 clip(sum >> shift, 0, 127) of all.
+  min(127, sum * sum >> 2 * shift + 7), then u8 clip(sum >> shift, 0, 127) of all. The squares are only defined for
+  shifts of up to `network.MAX_SQUARED_SHIFT`.
 
 Counts of inputs and outputs are padded (`padded_outputs`) with weights of zero; weights lie as `pack_weights` packs
 them. u8 inputs never exceed 127, so that pairs of products fit AVX2's int16: 2 * 127 * 128 < 2^15.

@@ -240,16 +240,17 @@ def _square_and_clip(context, sums, blocks, shift, target):
         shifts = splat(builder, narrow, OUTPUTS)
         twice = builder.add(builder.add(narrow, narrow), ir.Constant(i32, 7))
         square_shifts = splat(builder, twice, OUTPUTS)
-        # A square of this number is beyond the limit already, and int32 holds it.
+        # A square of this number is beyond the limit already, and int32 holds it. Larger shifts than those of squared
+        # sums are of layers with a shortcut alone, whose squares nothing reads.
         bound = builder.shl(ir.Constant(i32, 128), narrow)
         most, least = (splat(builder, one, OUTPUTS) for one in (bound, builder.neg(bound)))
         limit, clipped = constant(i32, OUTPUTS, 127), builder.add(target, builder.mul(blocks, number))
         with cgutils.for_range(builder, blocks) as loop:
             place = builder.mul(loop.index, number)
             total = load(builder, sums, builder.mul(place, ir.Constant(i64, 4)), lanes)
-            total = builder.select(builder.icmp_signed("<", total, most), total, most)
-            total = builder.select(builder.icmp_signed(">", total, least), total, least)
-            square = builder.lshr(builder.mul(total, total), square_shifts)
+            bounded = builder.select(builder.icmp_signed("<", total, most), total, most)
+            bounded = builder.select(builder.icmp_signed(">", bounded, least), bounded, least)
+            square = builder.lshr(builder.mul(bounded, bounded), square_shifts)
             square = builder.select(builder.icmp_signed("<", square, limit), square, limit)
             store(builder, target, place, builder.trunc(square, vector(i8, OUTPUTS)))
             linear = clip(builder, builder.ashr(total, shifts), i32, OUTPUTS)

@@ -73,6 +73,11 @@ for count in (16, 32, 48, 1024):
         squares = np.minimum(sums.astype(INT) ** 2 >> (2 * shift + 7), 127)
         assert (out[:count] == squares).all() and (out[count:2 * count] == np.clip(sums >> shift, 0, 127)).all()
         assert (out[2 * count:] == 99).all()
+    for shift in (9, 20, 24, 31):  # of a layer with a shortcut and without squares
+        sums = aligned(generator.integers(-(1 << 31), 1 << 31, count).astype(np.int32))
+        out = aligned(np.full(2 * count + 64, 99, np.uint8))
+        kernels.square_and_clip(address(sums), INT(count), INT(shift), address(out))
+        assert (out[count:2 * count] == np.clip(sums >> shift, 0, 127)).all(), ("square_and_clip", count, shift)
 
 for inputs in (16, 32, 48, 96, 256, 272, 288, 384, 512, 2048):
     for outputs in (1, 2, 15, 16, 17, 32, 33, 48, 80):
