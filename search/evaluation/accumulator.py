@@ -241,7 +241,7 @@ def refresh(pos, accumulators, net, perspective):
                 removed_count = _list_hand(net, removed, removed_count, code_map, colour, kind, new, old, block)
     store_word(snapshot + _MEN_PLACE, np.uint64(men))
     if net.missing_row >= 0:
-        row, missing = block + np.uint64(net.missing_row), _MEN - men
+        row, missing = block + np.uint64(net.missing_row), max(_MEN - men, np.int64(0))
         summed = np.int64(load_word(past_snapshot + _MISSING_PLACE))
         for _ in range(summed, missing):
             _store_address(added, added_count, row)

@@ -24,11 +24,11 @@ from search.evaluation.evaluation_speed import random_network
 from search.evaluation.network import EvalNetwork, Shards, centipawns_reference, evaluate_reference
 from search.evaluation.network_file import save_network
 from search.evaluation.network_record import network_record
-from search.evaluation.static_evaluation import evaluate_sfens
+from search.evaluation.static_evaluation import evaluate_batch, evaluate_sfens
 from search.rules.movegen import list_moves
 from search.rules.position import do_move, do_null_move, undo_move, undo_null_move
 from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen
-from search.rules.shogi import EMPTY, KINDS
+from search.rules.shogi import EMPTY, KINDS, KING, PAWN
 
 NETS = {
     "lite": ("piece_square", 96, (32,), 1),
@@ -220,6 +220,16 @@ def test_loading_any_network_compiles_nothing(nets: dict[str, EvalNetwork]) -> N
     assert overloads() == before
     # Functions from the cache contain their callees, which then have no overloads.
     assert max(before) == before[-1] == 1
+
+
+@pytest.mark.parametrize("name", ["half_kp", "k_p"])
+def test_more_men_than_a_set_has_leave_none_missing(nets: dict[str, EvalNetwork], name: str) -> None:
+    """A batch may hold 40 men of which one is a king; the second position has both kings."""
+    pieces, hands, in_check = np.full((2, 81), EMPTY, np.uint8), np.zeros((2, 14), np.uint8), np.zeros(2, np.bool_)
+    pieces[:, :39], pieces[:, 60] = PAWN, KING
+    pieces[1, 0] = KINDS + KING
+    found = evaluate_batch(nets[name], pieces, hands, in_check)
+    assert (found == evaluate_reference(nets[name], pieces, hands, in_check)).all()
 
 
 def test_centipawns_equal_the_reference(nets: dict[str, EvalNetwork]) -> None:
