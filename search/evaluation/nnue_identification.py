@@ -107,12 +107,16 @@ def identify_classic(
     """
     fitting = cache(lambda: list(_classic_of_size(body_size)))
     if named is not None:
-        found, said = _parse_named(named, fitting), _said_or_none(words)
+        said = _said_or_none(words)
+        if said is not None and (said.sfnn or said.body_size != body_size):
+            said = None
+        fitting = _beginning_with(said, fitting)
+        found = _parse_named(named, fitting)
         if found.sfnn:
             raise _misnamed(found, "the file is no SFNN: its weights are not compressed", fitting)
         if found.body_size != body_size:
             raise _misnamed(found, f"expected {found.body_size:,} bytes after the text, found {body_size:,}", fitting)
-        if said is not None and not said.sfnn and said.body_size == body_size and said != found:
+        if said is not None and said != found:
             raise OptionError(f"`{FIELD}` {found}: the file's text and size are those of {said}", FIELD)
         return found
     said = None if _OTHER_ARITHMETIC.search(words) else architecture_of_text(words)
@@ -156,6 +160,13 @@ def _unnamed(problem: str, fitting: Fitting) -> UnnamedArchitecture:
 def _wrong_size(problem: str, fitting: Fitting) -> ValueError:
     """Return the error for a file whose size does not fit its text: either of them may be wrong."""
     return _unnamed(problem, fitting) if fitting() else ValueError(problem)
+
+
+def _beginning_with(said: Architecture | None, fitting: Fitting) -> Fitting:
+    """Return what finds the same architectures, that of the file's text first; None: its text names none that fits."""
+    if said is None:
+        return fitting
+    return lambda: [said, *(one for one in fitting() if one != said)]
 
 
 def _listing(fitting: Fitting) -> str:
@@ -237,19 +248,16 @@ def identify_sfnn(words: str, sizes: Sizes, named: str | None = None) -> Archite
     """
     fitting = cache(lambda: list(_sfnn_of_size(sizes)))
     if named is not None:
+        said = _said_or_none(words)
+        if said is not None and (not said.sfnn or sizes.problem(said)):
+            said = None
+        fitting = _beginning_with(said, fitting)
         found = _parse_named(named, fitting)
         if not found.sfnn:
             raise _misnamed(found, "the file is an SFNN: its weights are compressed by LEB128", fitting)
         if problem := sizes.problem(found):
             raise _misnamed(found, problem, fitting)
-        said = _said_or_none(words)
-        if (
-            said is not None
-            and said.sfnn
-            and not sizes.problem(said)
-            and said != found
-            and not _was_renamed(said, found)
-        ):
+        if said is not None and said != found and not _was_renamed(said, found):
             raise OptionError(f"`{FIELD}` {found}: the file's text and sizes are those of {said}", FIELD)
         return found
     try:

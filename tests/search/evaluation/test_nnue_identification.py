@@ -162,6 +162,15 @@ def test_wrong_names_are_refused(content: bytes, path: Path, name: str, problem:
         assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("text", ["SFNN_kp_96_8_33_hand64_k9k9z", "kp_96x2-9-33"])
+def test_the_architecture_of_the_text_is_listed_first(path: Path, text: str) -> None:
+    """Its layers are of unusual sizes, which the list leaves out."""
+    path.write_bytes(network_bytes(text))
+    for name, problem in (("nonsense", "unknown feature set"), ("SFNN_kp_96_8_64", ""), ("kp_96x2-32-32", "")):
+        with pytest.raises(OptionError, match=f"{problem}.*; by its size it could be {text}"):
+            read_nnue(path, architecture=name)
+
+
 def test_classic_networks_are_read_by_name(path: Path) -> None:
     content = network_bytes("halfkp_32x2_8_32")
     path.write_bytes(with_text(b"".join((content[:4], b"\1\2\3\4", content[8:])), b"Features=?"))
