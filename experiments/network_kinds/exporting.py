@@ -150,6 +150,8 @@ def _export_folded(network_path: str, output: Path, overwrite: bool) -> Export:
         from export.cpp import weights_file, write_header
 
         weights = weights_file(output)
+        if weights.resolve() == inputs[0].resolve():
+            raise ValueError(f"{output}: its weights would replace the input {weights}; choose another name")
         for path in (output, weights):
             check_output(path, overwrite=overwrite, inputs=inputs)
         size, weights_bytes = write_header(network, inputs[0].name, output)

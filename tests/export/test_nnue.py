@@ -215,8 +215,9 @@ def test_an_export_does_not_overwrite_its_network(nnue_content: Callable[..., by
     content = nnue_content("k_p", 32, 8, 8)
     (tmp_path / "nn.bin").write_bytes(content)
     (tmp_path / "link.bin").symlink_to("nn.bin")
-    for output in ("nn.h", "nn.bin", "link.bin"):
-        with pytest.raises(ValueError, match=r"\.bin: is also an input"):
+    of_weights, also = r"nn\.h: its weights would replace the input .*nn\.bin; choose", r"\.bin: is also an input"
+    for output, message in (("nn.h", of_weights), ("nn.bin", also), ("link.bin", also)):
+        with pytest.raises(ValueError, match=message):
             Export(str(tmp_path / "nn.bin"), tmp_path / output, overwrite=True).run()
     (tmp_path / "net.safetensors").symlink_to("nn.bin")
     with pytest.raises(ValueError, match=r"net\.safetensors: is also an input"):
