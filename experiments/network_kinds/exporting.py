@@ -9,6 +9,7 @@ from typing import Literal
 
 from experiments.network_kinds.kind import Kind, UnsuitableNetwork, kind_of, network_file_of
 from search.evaluation.network_file import load_network
+from search.evaluation.nnue_file import is_nnue
 from search.system.files import check_output
 from search.system.options import OptionError
 
@@ -87,7 +88,7 @@ class UnsuitableSuffix(UnsuitableNetwork):
         remedy = f"end the output in {' or '.join(suitable)}"
         if self.unfolded:
             remedy = f"to write {output.suffix}, fold it first"
-        elif kind is Kind.FOLDED and output.suffix.lower() == ".onnx":
+        elif kind is Kind.FOLDED and output.suffix.lower() == ".onnx" and not is_nnue(network_file_of(network_path)):
             remedy = "for ONNX name the trained network that it was folded from"
         super().__init__(network_path, kind, f"which is written as {', '.join(suitable)}, not as {output}; {remedy}")
 

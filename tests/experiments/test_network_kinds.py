@@ -26,6 +26,7 @@ from search.alphabeta.bench import BenchResult
 from search.evaluation.network_file import NetworkFolder, load_network
 from search.puct.playout_speed import PlayoutSpeed
 from search.system.options import OptionError
+from tests.yaneuraou_networks import network_bytes
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
@@ -226,3 +227,10 @@ def test_other_files_are_not_networks(tmp_path: Path) -> None:
 def test_for_onnx_a_folded_network_is_sent_back_to_its_training(tmp_path: Path) -> None:
     with pytest.raises(UnsuitableSuffix, match="for ONNX name the trained network that it was folded from"):
         export("default", tmp_path / "net.onnx")
+
+
+def test_for_onnx_an_nn_bin_is_sent_to_other_formats(tmp_path: Path) -> None:
+    """It was folded from no network that its user has."""
+    (tmp_path / "nn.bin").write_bytes(network_bytes("kp_32x2_8_32"))
+    with pytest.raises(UnsuitableSuffix, match=r"net\.onnx; end the output in \.bin or \.h or \.json$"):
+        export(str(tmp_path / "nn.bin"), tmp_path / "net.onnx")
