@@ -105,7 +105,7 @@ def identify_classic(
     `named`: YaneuraOu's name, for a file whose text and hashes settle nothing. Raises ValueError if nothing fits,
     OptionError for a wrong name, and UnnamedArchitecture for a missing one.
     """
-    fitting = cache(lambda: list(_classic_of_size(body_size)))
+    fitting: Fitting = cache(lambda: list(_classic_of_size(body_size)))
     if named is not None:
         said = _said_or_none(words)
         if said is not None and (said.sfnn or said.body_size != body_size):
@@ -246,7 +246,7 @@ def identify_sfnn(words: str, sizes: Sizes, named: str | None = None) -> Archite
     text implies, OptionError for a wrong name, and UnnamedArchitecture for a missing one; `sizes.values` makes their
     lists exact.
     """
-    fitting = cache(lambda: list(_sfnn_of_size(sizes)))
+    fitting: Fitting = cache(lambda: list(_sfnn_of_size(sizes)))
     if named is not None:
         said = _said_or_none(words)
         if said is not None and (not said.sfnn or sizes.problem(said)):
