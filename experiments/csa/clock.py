@@ -18,6 +18,8 @@ class TimeControl:
     """Milliseconds for each move once the other time is used up."""
     increment: int = 0
     """Milliseconds that are added before each move, and may be saved."""
+    delay: int = 0
+    """Milliseconds of each move that do not count, and cannot be saved."""
 
     @property
     def text(self) -> str:
@@ -25,7 +27,8 @@ class TimeControl:
         if self.total is None:
             return "unlimited"
         rest = f"+{self.byoyomi / 1000:g}" if self.byoyomi else ""
-        return f"{self.total / 1000:g}{rest}" + (f"+{self.increment / 1000:g}F" if self.increment else "")
+        rest += f"+{self.increment / 1000:g}F" if self.increment else ""
+        return f"{self.total / 1000:g}{rest}" + (f"+{self.delay / 1000:g}D" if self.delay else "")
 
 
 class GameClock:
@@ -37,22 +40,25 @@ class GameClock:
 
     def spend(self, colour: int, milliseconds: int) -> None:
         """Subtract the time of a move, and add its increment."""
-        left = self.left[colour] + self._controls[colour].increment - milliseconds
+        control = self._controls[colour]
+        left = self.left[colour] + control.increment - max(0, milliseconds - control.delay)
         self.left[colour] = max(0, left)
 
     def limits(self, colour: int, margin: int) -> str:
         """Return the words after `go` for the side `colour`, with its time reduced by `margin` milliseconds.
 
-        The increment is added before the move, so that it can be used in it; USI engines expect `btime` without it.
+        The increment is added before the move, so that it can be used in it; USI engines expect `btime` without it. USI
+        has no word for a delay: engines receive it as an increment, which is right for the move under way.
         """
         control = self._controls[colour]
         if control.total is None:
             return f"byoyomi {UNLIMITED_MOVE}"
-        own, byoyomi, increment = _reduced((self.left[colour], control.byoyomi, control.increment), margin)
+        times = (self.left[colour], control.byoyomi, control.increment + control.delay)
+        own, byoyomi, increment = _reduced(times, margin)
         other = self._controls[1 - colour]
         left, increments = [0, 0], [0, 0]
         left[colour], left[1 - colour] = own, self.left[1 - colour]
-        increments[colour], increments[1 - colour] = increment, other.increment
+        increments[colour], increments[1 - colour] = increment, other.increment + other.delay
         words = [f"btime {left[0]} wtime {left[1]}"]
         if byoyomi or not any(increments):
             words.append(f"byoyomi {byoyomi}")

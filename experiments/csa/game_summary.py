@@ -125,8 +125,7 @@ def _control(times: dict[str, dict[str, str]], sign: str) -> TimeControl:
     total, byoyomi, increment, delay = (_number(fields, name) for name in _TIMES)
     if total is None and not (byoyomi or increment or delay):
         return TimeControl()
-    # A delay is an increment that cannot be saved. An engine never uses more than it has if it takes it for one.
-    return TimeControl((total or 0) * unit, (byoyomi or 0) * unit, ((increment or 0) + (delay or 0)) * unit)
+    return TimeControl(*((number or 0) * unit for number in (total, byoyomi, increment, delay)))
 
 
 def _number(fields: dict[str, str], name: str) -> int | None:

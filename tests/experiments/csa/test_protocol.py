@@ -67,7 +67,7 @@ def test_a_summary_is_read():
     ("block", "black", "white"),
     [
         ("BEGIN Time\nTime_Unit:1min\nTotal_Time:15\nByoyomi:1\nEND Time", (900_000, 60_000, 0), None),
-        ("BEGIN Time\nTime_Unit:100msec\nTotal_Time:10\nDelay:20\nEND Time", (1000, 0, 2000), None),
+        ("BEGIN Time\nTime_Unit:100msec\nTotal_Time:10\nDelay:20\nEND Time", (1000, 0, 0, 2000), None),
         (
             "BEGIN Time+\nTotal_Time:10\nEND Time+\nBEGIN Time-\nTotal_Time:20\nByoyomi:5\nEND Time-",
             (10_000, 0, 0),
@@ -142,6 +142,15 @@ def test_an_engine_gets_its_time_without_the_next_increment():
     assert clock.limits(0, 1000) == "btime 284000 wtime 300000 binc 10000 winc 10000"
     clock.spend(0, 295_000)
     assert clock.limits(0, 1000) == "btime 0 wtime 300000 binc 9000 winc 10000"
+
+
+def test_an_unused_delay_is_lost():
+    clock = GameClock((TimeControl(60_000, delay=10_000),) * 2)
+    clock.spend(0, 2000)
+    assert clock.left == [60_000, 60_000]
+    clock.spend(0, 15_000)
+    assert clock.limits(0, 1000) == "btime 54000 wtime 60000 binc 10000 winc 10000"
+    assert TimeControl(60_000, delay=10_000).text == "60+10D"
 
 
 def test_unused_byoyomi_is_lost():
