@@ -172,15 +172,17 @@ def gather(
 ) -> list[AnyJobLine]:
     """Do the jobs whose lines are not in the folder yet; returns the lines of all jobs in the order of their numbers.
 
-    kinds: the classes of the products' lines. total: number of jobs, or of what `enough` counts among the lines (by
-    job), at which the work ends. noun: what is counted, for the progress line. keep: takes the products' `answers`.
+    kinds: the classes of the products' lines. total: number of jobs, which are numbered from 0, or of what `enough`
+    counts among the lines (by job), at which the work ends. noun: what is counted, for the progress line. keep: takes
+    the products' `answers`.
     Raises as `produce` does.
     """
     with RunWriter(place.folder, plan) as run, _resumable(place.folder) as interrupted:
         found = {line.job: line for line in run.lines(*kinds)}
 
         def done() -> int:
-            return len(found) if enough is None else enough(found)
+            # An earlier call with more jobs may have left lines beyond these.
+            return sum(job < total for job in found) if enough is None else enough(found)
 
         waiting = (job for job in jobs if job[0] not in found)
         progress = Progress(total, lambda: (done(), f"{done():,} of {total:,} {noun}"))

@@ -202,3 +202,16 @@ def test_an_interrupted_run_is_resumed(scripted, positions, tmp_path):
     options = LossOptions("default", positions, nodes=50, output=tmp_path / "whole")
     assert json.loads(again.stdout) == json.loads(as_json(measure_losses(options, whole)))
     assert read_run(tmp_path / "run").state == "done"
+
+
+def test_positions_beyond_the_count_do_not_stand_for_missing_ones(scripted, opponent, positions, tmp_path):
+    for engine in (scripted, opponent):
+        engine.answer({"else": ["5f5e", "cp 0"], **{line: ["1g1f", "cp 0"] for line in LINES}})
+    judging = Judging(judge=scripted.command, judge_nodes=5, answers=tmp_path / "answers", workers=1)
+    options = LossOptions(opponent.command, positions, nodes=3, output=tmp_path / "run")
+    assert len(measure_losses(options, judging).positions) == 3
+    results = tmp_path / "run" / RESULTS
+    lines = results.read_text().splitlines(keepends=True)
+    # As if another worker's position had been interrupted.
+    results.write_text("".join(line for line in lines if json.loads(line).get("job") != 1))
+    assert [row.job for row in measure_losses(replace(options, count=2), judging).positions] == [0, 1]
