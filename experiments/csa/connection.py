@@ -37,11 +37,18 @@ class Connection:
     """An open connection; a context manager that closes it. A thread reads the server's lines into `events`."""
 
     def __init__(self, host: str, port: int, keep_alive: float, diary: Diary) -> None:
-        """Connect. `keep_alive`: seconds without a sent line after which an empty line is sent. Raises OSError."""
+        """Connect. `keep_alive`: seconds without a sent line after which an empty line is sent.
+
+        Raises ConnectionLost, whose cause is the system's error, if no connection can be made."""
         self.place = f"{host}:{port}"
         self.events: Events = queue.Queue(MOST_WAITING)
         self._keep_alive_seconds, self._diary = keep_alive, diary
-        self._socket = socket.create_connection((host, port), timeout=CONNECT_SECONDS)
+        try:
+            self._socket = socket.create_connection((host, port), timeout=CONNECT_SECONDS)
+        except OSError as error:
+            raise ConnectionLost(error.strerror or str(error)) from error
+        except UnicodeError as error:
+            raise ConnectionLost(str(error)) from error
         self._socket.settimeout(SEND_SECONDS)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -121,11 +121,11 @@ class _Client:
             try:
                 self._connect()
                 failures = 0
-            except (ConnectionLost, LoginRefused, ServerError, OSError) as error:
+            except (ConnectionLost, LoginRefused, ServerError) as error:
                 if (unusable := self._why_unusable(error)) is not None:
                     raise unusable from error
                 failures = 1 if time.monotonic() - begun >= STEADY_SECONDS else failures + 1
-                reason = _reason(error)
+                reason = str(error)
                 self._keep_lost(games + 1 if len(self._games) > games else 0, reason)
                 if self._options.attempts and failures >= self._options.attempts:
                     raise ValueError(
@@ -186,7 +186,7 @@ class _Client:
             self._keep(number, game, time.monotonic() - begun)
 
     def _keep(self, number: int, game: ServerGame, seconds: float) -> None:
-        """Write the record and the line of a game."""
+        """Write the record and the line of a game. A game counts even if its record cannot be written."""
         summary = game.summary
         headers = {
             "開始日時": f"{game.started:%Y/%m/%d %H:%M:%S}",
@@ -197,9 +197,17 @@ class _Client:
         }
         record = game.record(headers)
         name = ""
-        if record is not None:
-            name = f"{KIF}/{number:04}.kifu"
-            write_atomically(self._options.output / name, kif_text(record).encode())
+        try:
+            if record is not None:
+                write_atomically(self._options.output / KIF / f"{number:04}.kifu", kif_text(record).encode())
+                name = f"{KIF}/{number:04}.kifu"
+        finally:
+            self._count(number, game, seconds, name)
+        _say(f"game {number}: {_RESULTS[game.result]} after {amount(game.moves, 'move')} ({game.ending}) {name}")
+
+    def _count(self, number: int, game: ServerGame, seconds: float, name: str) -> None:
+        """Write the line of a game. `name`: of its record in the folder; empty without one."""
+        summary = game.summary
         line = ServerGameLine(
             number,
             summary.game_id,
@@ -215,7 +223,6 @@ class _Client:
         self._run.append(line)
         self._games.append(line)
         self._run.update(self.totals())
-        _say(f"game {number}: {_RESULTS[game.result]} after {amount(game.moves, 'move')} ({game.ending}) {name}")
 
     def _keep_lost(self, under_way: int, reason: str) -> None:
         line = LostConnection(datetime.now().isoformat(timespec="seconds"), under_way, reason)
@@ -228,8 +235,8 @@ class _Client:
         login."""
         if self._was_logged_in:
             return None  # a name stays in use until the server has noticed that its connection is lost
-        if isinstance(error, socket.gaierror):
-            return OptionError(f"`host` {self._options.host}: there is no such host ({error.strerror})", "host")
+        if isinstance(error.__cause__, socket.gaierror | UnicodeError):
+            return OptionError(f"`host` {self._options.host}: there is no such host ({error})", "host")
         if isinstance(error, LoginRefused | ServerError):
             return ValueError(f"{self._options.place}: {error}")
         return None
@@ -244,10 +251,6 @@ class _Client:
         if self._is_interrupted() and not self._has_noticed:
             self._has_noticed = True
             _say("ending after this game; interrupt again to resign at once")
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _say(line: str) -> None:

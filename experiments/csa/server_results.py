@@ -31,7 +31,7 @@ class ServerGameLine(Line, kind="server game"):
     """Time of the start, ISO 8601."""
     seconds: float
     kif: str
-    """Name of the record in the run's folder; empty for a game without moves."""
+    """Name of the record in the run's folder; empty for a game without moves, or whose record could not be written."""
 
 
 @dataclass(frozen=True)

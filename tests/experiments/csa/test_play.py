@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from pathlib import Path
@@ -100,6 +101,21 @@ def test_a_lost_connection_is_restored(colour, play, tmp_path):
     game = kif_of(tmp_path / name, 1)
     assert (len(game.moves), game.ending) == (5, "中断")
     assert differences(tmp_path / name, server.records) == []
+
+
+def test_a_full_disk_ends_the_run_and_the_game_counts(play, tmp_path, monkeypatch, capsys):
+    import experiments.csa.play as clients
+
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(clients, "write_atomically", full)
+    with CsaServer() as server, pytest.raises(OSError, match=r"No space left on device: .*0001\.kifu"):
+        play(server, 2)
+    (line,) = games_of(tmp_path / "first")
+    assert (line.result, line.ending, line.kif) == ("draw", "SENNICHITE", "")
+    assert read_run(tmp_path / "first").totals["games"] == 1
+    assert "connecting again" not in capsys.readouterr().err
 
 
 def test_the_same_command_plays_the_remaining_games(play, tmp_path):

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -239,6 +240,12 @@ def test_an_unknown_host_is_an_error_of_the_option(tmp_path, scripted, monkeypat
     monkeypatch.setattr(socket, "create_connection", unknown)
     with CsaServer() as server, pytest.raises(OptionError) as refused:
         play_on_server(client(server, tmp_path, scripted), "p")
+    assert refused.value.fields == ("host",)
+
+
+def test_a_host_that_cannot_be_a_name_is_an_error_of_the_option(tmp_path, scripted):
+    with CsaServer() as server, pytest.raises(OptionError, match=r"`host` a\.\.b: there is no such host") as refused:
+        play_on_server(replace(client(server, tmp_path, scripted), host="a..b"), "p")
     assert refused.value.fields == ("host",)
 
 
