@@ -24,7 +24,8 @@ MOST_WAITING = 1000
 LEAST_KEEP_ALIVE = 30
 """Shortest time between two empty lines in seconds, by the protocol."""
 SILENT_INTERVALS = 3
-"""Intervals without any line after which a server that has answered empty lines before counts as lost."""
+"""Intervals after an empty line to the server after which a server that has answered empty lines before, and has sent
+no line since, counts as lost."""
 LOGOUT_SECONDS = 3.0
 """Seconds to wait for the answer to LOGOUT."""
 ENDED = "the server closed the connection"
@@ -53,8 +54,10 @@ class Connection:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._is_open = True
-        self._last_sent = self._last_heard = time.monotonic()
-        self._pinged = self._answers_pings = False
+        self._last_sent = time.monotonic()
+        self._pinged: float | None = None
+        """Time of the first empty line since the server's last line; None without one."""
+        self._answers_pings = False
         threading.Thread(target=self._read, daemon=True).start()
 
     def __enter__(self) -> Self:
@@ -104,12 +107,13 @@ class Connection:
         return None
 
     def _keep_alive(self) -> None:
-        now = time.monotonic()
-        silent = now - self._last_heard
-        if self._answers_pings and silent > SILENT_INTERVALS * self._keep_alive_seconds:
-            raise ConnectionLost(f"no line for {silent:.0f} seconds")
+        now, pinged = time.monotonic(), self._pinged
+        # Silence means nothing while nobody has asked, as when an engine took minutes to get ready.
+        if self._answers_pings and pinged is not None and now - pinged > SILENT_INTERVALS * self._keep_alive_seconds:
+            raise ConnectionLost(f"no line for {now - pinged:.0f} seconds")
         if now - self._last_sent >= self._keep_alive_seconds:
-            self._pinged = True
+            if pinged is None:
+                self._pinged = now
             self.send("")
 
     def _read(self) -> None:
@@ -135,10 +139,10 @@ class Connection:
         self._put(Closed(reason))
 
     def _take(self, content: bytes) -> None:
-        self._last_heard = time.monotonic()
+        pinged, self._pinged = self._pinged, None
         line = content.decode("utf-8", "replace").rstrip()
         if not line:
-            self._answers_pings = self._answers_pings or self._pinged
+            self._answers_pings = self._answers_pings or pinged is not None
             return
         # Lines are shown on terminals, which control characters could command.
         line = "".join(character if character.isprintable() else "?" for character in line)

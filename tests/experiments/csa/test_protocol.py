@@ -214,6 +214,15 @@ def test_a_server_that_stops_answering_counts_as_lost():
         connection.line(10, "line")
 
 
+def test_a_server_that_was_not_asked_for_long_is_not_lost():
+    with CsaServer() as server, Connection("127.0.0.1", server.port, 0.2, lambda *_: None) as connection:
+        for _ in range(8):
+            connection.wait()
+        time.sleep(1.0)  # as while an engine gets ready
+        for _ in range(8):
+            assert connection.wait() is None
+
+
 def client(server: CsaServer, tmp_path, scripted, **others) -> ServerPlay:
     given = {"name": "a", "port": server.port, "game": "test-10-2F", "games": 1, "attempts": 2}
     options = given | {"engine": scripted.command(), "output": tmp_path / "a"} | others
