@@ -183,7 +183,9 @@ class Session:
             self._applied = None
             self._said.clear()
             self._ready_engine(reporting=False)
-            error = next((refusal.error for refusal in self._adapter.refusals.values()), "")
+            # A search keeps its options, so refusals may be out of date while it runs.
+            is_searching = self._thinking.running()
+            error = "" if is_searching else next((one.error for one in self._adapter.refusals.values()), "")
             backing = self._adapter.backing()
             if backing is not None and not error:
                 backing.wait(max(0.0, begun + BACKING_SECONDS - time.monotonic()))
@@ -365,7 +367,10 @@ class Session:
     def _ponderhit(self, rest: str) -> None:
         """Start the clocks: the opponent has played the expected move."""
         engine = self._engine
-        if engine is None or not self._go_said.ponder or not self._thinking.held():
+        if not self._go_said.ponder or not self._thinking.held():
+            return
+        if engine is None:  # nothing searches, but the GUI waits for an answer
+            self._thinking.release()
             return
         now = time.perf_counter()
         late, messages = parse_go(rest)

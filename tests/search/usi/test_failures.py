@@ -101,6 +101,17 @@ def test_no_move_is_played_in_a_position_set_without_an_engine(monkeypatch):
     session.usi.close()
 
 
+def test_a_ponderhit_is_answered_without_an_engine(monkeypatch):
+    monkeypatch.setattr(AlphaBetaAdapter, "make", no_thread)
+    session = InProcess()
+    session.send("position startpos moves 7g7f", "go ponder btime 1000 wtime 1000")
+    time.sleep(0.1)
+    assert not [line for line in session.waiting() if line.startswith("bestmove")]
+    monkeypatch.setattr(session, "patience", 5)
+    assert session.send("ponderhit").bestmove() == "resign"
+    session.usi.close()
+
+
 def test_a_search_without_helper_threads_plays_with_one(monkeypatch):
     engine = AlphaBetaEngine("default", hash_mb=2)
     expected = engine.analyse("startpos", depth=5)
@@ -131,6 +142,17 @@ def test_the_network_is_read_again_after_its_file_was_refused(session, tmp_path)
     path.write_bytes(content)
     assert error_prefix in "\n".join(session.send("isready").until("readyok"))
     assert error_prefix not in "\n".join(session.send("isready").until("readyok"))
+
+
+def test_isready_during_a_search_refuses_no_option_that_was_corrected_meanwhile(session, monkeypatch):
+    ends = []
+    monkeypatch.setattr(session.usi, "_give_up", lambda: ends.append("given up"))
+    assert "; keeping " in session.send("setoption name EvalFile value missing.safetensors").words()
+    session.send("position startpos", "go infinite", "setoption name EvalFile value default", "isready", "stop")
+    assert not [line for line in session.until("bestmove") if "Error!" in line]
+    assert not ends
+    assert "readyok" in session.send("isready").until("readyok")
+    assert not ends
 
 
 @pytest.mark.parametrize(("search", "answer"), [("go depth 1", "bestmove"), ("go mate 1000", "checkmate")])
