@@ -113,7 +113,7 @@ class PuctEngine(Engine):
         """Called with the root's moves, best first, at the end of a search."""
         self._workers: list[_Worker] = []
         self._tree_game: tuple[str, tuple[str, ...]] | None = None
-        self._tree_rules: tuple[int, int] = (-1, -1)
+        self._tree_rules: tuple[int, int, bool] = (-1, -1, False)
         self._mate_solver = MateSolver(MATE_MEGABYTES)
         # The tree's lock, and fields that only its holder changes; waiting threads are woken when a batch has returned.
         self._turn = threading.Condition()
@@ -187,8 +187,7 @@ class PuctEngine(Engine):
         """
         begun = time.perf_counter()
         nodes = limits.nodes
-        self._enter_root(limits.moves)
-        self.tree.record["analysis"] = limits.analysis
+        self._enter_root(limits.moves, limits.analysis)
         self._halted, self._full, self._failure = False, False, None
         for worker in self._workers:
             copy_position(worker.position, self.position)
@@ -217,11 +216,14 @@ class PuctEngine(Engine):
             self.on_listing(list_root_moves(self.tree, int(self.position["turn"])))
         return lines
 
-    def _enter_root(self, searchmoves: Sequence[str]) -> None:
-        """Make the present position the root of the tree, and keep the tree's part below it if it can be used."""
+    def _enter_root(self, searchmoves: Sequence[str], analysis: bool) -> None:
+        """Make the present position the root of the tree, and keep the tree's part below it if it can be used.
+
+        The tree stores which nodes the rules have ended, so other rules, an analysis's included, require another tree.
+        """
         tree, record, settings, rules = self.tree, self.tree.record, self.settings, self.rules
         known = self._tree_game
-        rules_now = (rules.declaration, rules.max_moves)
+        rules_now = (rules.declaration, rules.max_moves, analysis)
         start, moves = self.game
         wanted = {move_from_usi(move) for move in searchmoves}
         # If only some moves were searched, one of them would always stay the most visited.
@@ -241,7 +243,7 @@ class PuctEngine(Engine):
         self._tree_game, self._tree_rules = self.game, rules_now
         settings.write(record)
         record["draw_value"] = [win_rate(value) for value in rules.draw_value]
-        record["rule"], record["max_moves"] = rules_now
+        record["rule"], record["max_moves"], record["analysis"] = rules_now
         record["visits"] = record["deepest"] = 0
         for worker in self._workers:
             worker.leaves.begin_search()

@@ -210,6 +210,15 @@ def test_in_an_analysis_a_position_of_the_game_is_not_a_draw(analysis: bool) -> 
     assert (next(one for one in engine.root_moves() if one.move == "4b5a").draw_rate == 1) != analysis
 
 
+def test_a_tree_of_an_analysis_is_not_used_in_play_nor_one_of_play_in_an_analysis() -> None:
+    engine = PuctEngine(even_network, 16, settings=NO_MATES)
+    engine.set_position("startpos", REPEATING)
+    for analysis in (False, True, False):
+        engine.ready()
+        engine.search(Limits(nodes=200, analysis=analysis))
+        assert (next(one for one in engine.root_moves() if one.move == "4b5a").draw_rate == 1) != analysis
+
+
 def test_the_root_s_moves_are_judged_by_all_four_occurrences(drawn_at_once: tuple[str, tuple[str, ...], str]) -> None:
     start, moves, last = drawn_at_once
     engine = PuctEngine(even_network, 16, settings=NO_MATES)
