@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from search.system.files import make_directory
+from search.system.files import complaints_about, make_directory
 
 _TAKEN = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -43,8 +43,13 @@ class FolderLock:
         except OSError:
             file.close()
             raise
-        file.truncate(0)
-        print(os.getpid(), file=file, flush=True)
+        try:
+            with complaints_about(self.file):
+                file.truncate(0)
+                os.write(file.fileno(), b"%d\n" % os.getpid())  # no buffer that closing would write out again
+        except OSError:  # the disk may be full
+            file.close()
+            raise
         self._held = file
 
     def release(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from search.system.folder_lock import FolderLock, hold
@@ -26,6 +28,20 @@ def test_a_holder_without_a_process_number_is_not_named(tmp_path):
     (tmp_path / "run.lock").write_bytes(b"\xe5\x8d\x83\xff\n")
     with hold(tmp_path / "run.lock", "wait"), pytest.raises(ValueError, match="another run is at work here; "):
         FolderLock(tmp_path).take()
+
+
+def test_a_full_disk_is_reported_with_the_lock_file_and_leaves_no_lock(tmp_path):
+    resource = pytest.importorskip("resource", reason="limits of files are POSIX's")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(OSError, match="File too large") as caught:
+            FolderLock(tmp_path).take()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.filename == str(tmp_path / "run.lock")
+    with FolderLock(tmp_path):
+        assert (tmp_path / "run.lock").read_text() == f"{os.getpid()}\n"
 
 
 @pytest.mark.parametrize(("made", "left"), [([], []), (["log.jsonl"], ["log.jsonl", "run.lock"])])
