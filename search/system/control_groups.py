@@ -28,6 +28,6 @@ def groups_of(controller: str) -> Iterator[tuple[int, Path]]:
 def text_of(path: Path) -> str:
     """Return the text of a file; empty if it cannot be read."""
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8", errors="surrogateescape")  # as the system's calls encode paths
     except OSError:
         return ""

@@ -40,6 +40,15 @@ def test_a_share_of_the_time_is_counted_in_cores(
     assert cores.usable_cores() == usable
 
 
+@pytest.mark.parametrize("name", [b"\xe6\x97\xa5\xe6\x9c\xac", b"\xff"])
+def test_a_group_may_have_any_name_in_any_locale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: bytes) -> None:
+    (tmp_path / "membership").write_bytes(b"0::/" + name + b"\n")
+    monkeypatch.setattr("io.text_encoding", lambda encoding, *_: encoding or "ascii")  # what read_text asks
+    monkeypatch.setattr(control_groups, "_MEMBERSHIP", tmp_path / "membership")
+    monkeypatch.setattr(control_groups, "_GROUPS", tmp_path)
+    assert (2, tmp_path / os.fsdecode(name)) in control_groups.groups_of("cpu")
+
+
 def test_work_is_shared_among_the_cores_that_the_process_may_run_on(monkeypatch: pytest.MonkeyPatch) -> None:
     from experiments.jobs.workforce import Workforce
     from experiments.judge.judge import Judging
