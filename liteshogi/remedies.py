@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from search.system.command_line import shell_text
 
 
 def remedy(error: BaseException) -> str:
@@ -41,7 +42,7 @@ def _command(error: BaseException) -> str:
     if isinstance(error, _class("experiments.labels.yardstick", "MissingYardstick")):
         return f"liteshogi yardstick HELD-OUT-GAMES -o {_quoted(error.name)}"
     if isinstance(error, _class("experiments.labels.yardstick", "UnfinishedYardstick")):
-        return shlex.join(("liteshogi", *error.arguments))
+        return shell_text(("liteshogi", *error.arguments))
     return ""
 
 
@@ -78,4 +79,4 @@ def _fold(network_path: object) -> str:
 
 
 def _quoted(path: object) -> str:
-    return shlex.quote(str(path))
+    return shell_text((str(path),))

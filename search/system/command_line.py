@@ -5,6 +5,9 @@ The front door sets it; from Python it is empty. Rooms below read it only to wri
 
 from __future__ import annotations
 
+import re
+import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,6 +18,14 @@ _ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
 def command_arguments() -> tuple[str, ...]:
     """Return the words after the program's name; empty if no command line started this work."""
     return _ARGUMENTS.get()
+
+
+def shell_text(words: Sequence[str]) -> str:
+    """Return words as a line that the user can copy into a shell; on Windows into cmd, which ignores single quotes, or
+    PowerShell."""
+    if sys.platform != "win32":
+        return shlex.join(words)
+    return " ".join(word if re.fullmatch(r"[\w.:\\/=+-]+", word) else f'"{word}"' for word in words)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from lite.training.folder import RunFolder
 from lite.training.options import TrainingOptions
 from lite.training.run import Outcome
 from lite.workers import join_workers
-from search.system.command_line import command_arguments
+from search.system.command_line import command_arguments, shell_text
 
 
 @contextmanager
@@ -39,4 +38,4 @@ def show_how_to_resume() -> None:
     words = [word for word in command_arguments() if word != "--overwrite"]  # the run to overwrite is gone
     program = "torchrun ... -m liteshogi" if workers.size > 1 else "liteshogi"
     resume = "" if "--resume" in words else " --resume"
-    print(f"resume with: {program} {shlex.join(words)}{resume}", file=sys.stderr)
+    print(f"resume with: {program} {shell_text(words)}{resume}", file=sys.stderr)
