@@ -19,7 +19,7 @@ from experiments.matches.counted_games import FROM_START
 from experiments.matches.counted_match import CountedMatch
 from experiments.network_kinds.kind import Kind, kind_of, network_file_of
 from lite.datasets.plan import flat
-from lite.training.options import ValueTraining
+from lite.training.options import FREE_OPTIONS, ValueTraining
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import is_shipped
 from search.system.bounds import MOST_AT_ONCE, check_numbers
@@ -184,7 +184,7 @@ class Loop:
         if self.openings is not None:
             found["openings"] = hashlib.sha256("\n".join(read_openings(self.openings)).encode()).hexdigest()
         own = training.configuration().items()
-        return {**found, "config": {name: value for name, value in own if name not in _THE_LOOPS_OWN}}
+        return {**found, "config": {name: value for name, value in own if name not in _UNDECIDING}}
 
     def nets(self) -> dict[str, Path | str]:
         """Return the networks that were not made here, by their parts, as files or shipped names."""
@@ -192,5 +192,5 @@ class Loop:
         return {role: net if is_shipped(net) else network_file_of(self.file_of(net)) for role, net in roles.items()}
 
 
-_THE_LOOPS_OWN = ("data", "output", "valid", "init-from", "threads", "device", "save-minutes", "keep-epochs")
-"""Options of training that the loop sets, or that decide nothing."""
+_UNDECIDING = {*FREE_OPTIONS} - {"epochs"}
+"""Options of training that the loop sets, or that do not change what is learnt."""

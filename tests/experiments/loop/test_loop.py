@@ -286,6 +286,11 @@ def test_another_training_is_refused_by_name(uncut):
             run_loop(uncut[0], replace(TRAINING, **changes))
 
 
+def test_options_that_decide_nothing_may_change(uncut):
+    loop, report = uncut
+    assert run_loop(loop, replace(TRAINING, save_minutes=9, keep_epochs=True)) == report
+
+
 @pytest.mark.parametrize("changes", [{"max_steps": 3}, {"overwrite": True}])
 def test_an_unreachable_end_of_training_is_refused(uncut, changes):
     with pytest.raises(ValueError, match="trains each network to its end"):
