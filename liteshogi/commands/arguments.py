@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -24,3 +25,8 @@ def part(kind: type[Options], command: Any, **others: Any) -> Options:
     """Return the options of a room's function, taken from a command with fields of the same names, except `others`."""
     names = [field.name for field in fields(kind) if field.name not in others]  # type: ignore[arg-type]
     return kind(**{name: getattr(command, name) for name in names}, **others)
+
+
+def folder_name(text: str) -> str:
+    """Return a text as part of a folder's name: what a shell or a file system may treat specially becomes `_`."""
+    return re.sub(r"[^\w.+=-]+", "_", text)

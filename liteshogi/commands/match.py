@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -28,7 +27,7 @@ from experiments.matches.named_player import plays_in_process
 from experiments.matches.pair_kif import write_pairs
 from experiments.network_kinds.player_command import as_player
 from lite.datasets.description import short_names
-from liteshogi.commands.arguments import Json, Output, part
+from liteshogi.commands.arguments import Json, Output, folder_name, part
 from liteshogi.json_output import json_text
 from search.system.bounds import check_numbers
 from search.system.cores import usable_cores
@@ -276,7 +275,7 @@ def folder_of(players: Sequence[Participant]) -> Path:
             " ".join([places[one.command], *one.options]) if one.command in places and not one.label else one.name
             for one in players
         ]
-    names = [_shortened(re.sub(r"[^\w.+=-]+", "_", name).strip("_")) for name in names]
+    names = [_shortened(folder_name(name).strip("_")) for name in names]
     more = [f"and-{len(names) - _MOST_NAMED}-more"] if len(names) > _MOST_NAMED else []
     return NAMED_AFTER_PLAYERS.with_name("-".join(["match", *names[:_MOST_NAMED], *more]))
 

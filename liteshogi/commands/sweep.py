@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tyro
 
 from experiments.nets.sweep import Sweep, run_sweep
-from liteshogi.commands.arguments import Json, Output, part
+from liteshogi.commands.arguments import Json, Output, folder_name, part
 from liteshogi.json_output import json_text
 
 NAMED_AFTER_PLAN = Path("runs/sweep-PLAN")
@@ -41,4 +40,4 @@ class Command(Sweep):
 
 def folder_of(plan: Path) -> Path:
     """Return the default folder of a sweep, which is named after its plan, so that other plans have another."""
-    return NAMED_AFTER_PLAN.with_name("sweep-" + re.sub(r"[^\w.+=-]+", "_", plan.stem))
+    return NAMED_AFTER_PLAN.with_name("sweep-" + folder_name(plan.stem))

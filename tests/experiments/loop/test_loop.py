@@ -287,8 +287,7 @@ def test_another_training_is_refused_by_name(uncut):
 
 
 def test_options_that_decide_nothing_may_change(uncut):
-    loop, report = uncut
-    assert run_loop(loop, replace(TRAINING, save_minutes=9, keep_epochs=True)) == report
+    assert run_loop(uncut[0], replace(TRAINING, save_minutes=9, keep_epochs=True)) == uncut[1]
 
 
 @pytest.mark.parametrize("changes", [{"max_steps": 3}, {"overwrite": True}])
