@@ -12,7 +12,7 @@ from experiments.factory.seen import code_hashes
 from experiments.factory.walk import sample_codes, walk
 from experiments.jobs.protocol import Product
 from experiments.labels.kept import TreeKeeper
-from experiments.labels.labels import LabelSource, NoLabels, blend_results
+from experiments.labels.labels import LabelSource, NoLabels, RecordedLabels, blend_results
 from experiments.labels.study import QUIESCENCE, SEARCH, UNLABELLED, Studio
 from lite.records.formats import NO_RESULT, NO_SCORE, hcpe_dtype
 from search.alphabeta.sampling import MAIN, SAMPLES
@@ -161,6 +161,9 @@ class ExpandWorker:
         sources, played = job.sources[places], kinds == PLAYED
         of_game = played & (sources["padding"] != NO_RESULT)  # a source may itself be a made position
         unscored = others & isinstance(task.labels, NoLabels)
+        if isinstance(task.labels, RecordedLabels):
+            scored = played & (sources["padding"] != NO_SCORE)
+            scores[others] = np.where(scored & (scores != UNLABELLED), sources["score"], UNLABELLED)[others]
         kept = np.where(unscored, of_game, scores != UNLABELLED)
         counts = Counter({f"made {KINDS[kind]}": int(((kinds == kind) & kept).sum()) for kind in np.unique(kinds)})
         counts["positions"], counts["sources"] = int(kept.sum()), len(job.sources)

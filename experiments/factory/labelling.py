@@ -10,10 +10,11 @@ from pathlib import Path
 from experiments.factory.selfplay import check_share
 from experiments.labels.averaged_labels import AveragedLabels, MirroredLabels, ScaledSource
 from experiments.labels.deep_labels import DeepLabels
-from experiments.labels.labels import HOW, Label, LabelSource, NetworkLabels, NoLabels
+from experiments.labels.labels import HOW, Label, LabelSource, NetworkLabels, NoLabels, RecordedLabels
 from experiments.labels.usi_labels import EngineLabels
 from experiments.network_kinds.kind import kind_of, network_file_of
 from experiments.network_kinds.policy_value_bytes import network_bytes
+from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.puct.onnx_file import Device
 from search.score import CP_PER_LOGIT
@@ -28,8 +29,9 @@ class Labelling:
     label: Label = "static"
     """Source of the scores. static: the network's evaluation, of positions not in check. quiescence: the evaluation
     after exchanges are settled. search: a search limited by nodes or depth. engine: a USI engine's search with the same
-    limits. network: the win rate of a policy-value network, averaged over the position and its mirror image. result:
-    no score, so that positions learn from their games' results; positions without a game are left out."""
+    limits. network: the win rate of a policy-value network, averaged over the position and its mirror image. recorded:
+    the score of the record, of positions that are settled: quiescence by the network changes nothing. result: no score,
+    so that positions learn from their games' results; positions without a game are left out."""
     net: str = "default"
     """The network that labels: a file, or the name of a shipped one. For the label network a policy-value network: an
     ONNX file of dlshogi's format, a trained network, or its run's folder."""
@@ -61,7 +63,7 @@ class Labelling:
     @property
     def by_networks(self) -> bool:
         """Whether networks of this program's kinds label."""
-        return self.label in (*HOW, "network")
+        return self.label in (*HOW, "network", "recorded")
 
     def check(self) -> None:
         """Raise OptionError for options that cannot be used."""
@@ -80,6 +82,8 @@ class Labelling:
             raise OptionError("`engine_option`: requires `label` engine", "engine_option", "label")
         for name in () if self.by_networks else ("net", "second_net"):
             self._check_default(name, f"`label` {self.label}; leave out one of them")
+        for name in ("second_net", "result_share") if self.label == "recorded" else ():
+            self._check_default(name, "`label` recorded; leave it out")
         if self.label not in HOW:
             self._check_default("mirrored", f"`label` {self.label}; leave it out")
         for name in () if self.label == "network" else ("batch_size", "device"):
@@ -123,16 +127,26 @@ class Labelling:
             return EngineLabels(self.engine, self.engine_option, self.nodes, self.depth)
         if self.label == "result":
             return NoLabels()
+        if self.label == "recorded":
+            return RecordedLabels(self._folded("net"))
         first = self._by_network("net")
         return AveragedLabels((first, self._by_network("second_net")), self.cp_per_logit) if self.second_net else first
 
     def _by_network(self, name: str) -> ScaledSource:
         """Return the labels of the network that a field names."""
-        net = getattr(self, name)
+        if self.label == "network":
+            net = self._of_kind(name)
+            return DeepLabels(network_bytes(net), self.cp_per_logit, self.batch_size, self.device)
+        labels = NetworkLabels(self._folded(name), self.label, self.nodes, self.depth)
+        return MirroredLabels(labels) if self.mirrored else labels
+
+    def _folded(self, name: str) -> EvalNetwork:
+        return load_network(self._of_kind(name))
+
+    def _of_kind(self, name: str) -> str:
+        """Return the network that a field names. Raises OptionError if it is of a kind that `label` cannot use."""
+        net: str = getattr(self, name)
         if (self.label == "network") != (kind := kind_of(net)).has_policy:
             needed = "`label` network" if kind.has_policy else "a policy-value network"
             raise OptionError(f"`{name}` {net}: is {kind.value}; `label` {self.label} needs {needed}", name, "label")
-        if self.label == "network":
-            return DeepLabels(network_bytes(net), self.cp_per_logit, self.batch_size, self.device)
-        labels = NetworkLabels(load_network(net), self.label, self.nodes, self.depth)
-        return MirroredLabels(labels) if self.mirrored else labels
+        return net

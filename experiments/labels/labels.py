@@ -11,9 +11,11 @@ from experiments.labels.study import QUIESCENCE, SEARCH, STATIC, UNLABELLED, Stu
 from lite.training.targets import MATE_SCORE, sigmoid
 from search.evaluation.network import EvalNetwork
 
-Label = Literal["static", "quiescence", "search", "engine", "network", "result"]
+Label = Literal["static", "quiescence", "search", "engine", "network", "recorded", "result"]
 LOGIT_LIMIT = 10.0
 """Largest logit of a score that is made of a win rate."""
+SETTLED_CP = 3
+"""Largest difference between quiescence and static value of a settled position, in centipawns."""
 HOW = {"static": STATIC, "quiescence": QUIESCENCE, "search": SEARCH}
 
 
@@ -70,6 +72,38 @@ class _Network:
     def label(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         labels = self._labels
         return self._studio.study(codes, HOW[labels.label], labels.nodes, labels.depth)
+
+    def forget(self) -> None:
+        self._studio.forget()
+
+    def stop(self) -> None:
+        self._studio.stop()
+
+
+@dataclass(frozen=True)
+class RecordedLabels:
+    """The scores that records have, of settled positions: those whose quiescence by a network is its static value.
+
+    The label of a settled position is 0, in place of the score, which its code does not have.
+    """
+
+    network: EvalNetwork
+
+    def open(self) -> Labeller:
+        """Create a labeller with memory of its own."""
+        return _Settled(self.network)
+
+
+class _Settled:
+    def __init__(self, network: EvalNetwork) -> None:
+        self._studio = Studio(network)
+
+    def label(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        static, _ = self._studio.study(codes, STATIC)
+        quiescence, _ = self._studio.study(codes, QUIESCENCE)
+        changed = np.abs(quiescence.astype(np.int64) - static) > SETTLED_CP
+        scores = np.where((static == UNLABELLED) | changed, UNLABELLED, 0).astype(np.int16)
+        return scores, np.zeros(len(codes), np.uint16)
 
     def forget(self) -> None:
         self._studio.forget()

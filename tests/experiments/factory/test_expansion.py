@@ -40,7 +40,7 @@ from lite.datasets.provenance import sha256_of
 from lite.datasets.stat import describe
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
-from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
+from lite.records.formats import NO_GAME, NO_RESULT, NO_SCORE, hcpe_dtype
 from lite.run_folder import RunPlan, read_run
 from search.alphabeta.sampling import MAIN
 from search.alphabeta.sampling import QUIESCENCE as QUIESCENT
@@ -294,6 +294,33 @@ def test_relabelling_keeps_positions_results_and_moves(source, tmp_path):
     after = records_in(tmp_path / "static")
     assert after["hcp"].tolist() == before["hcp"][~checks].tolist()
     assert after["move"].tolist() == before["move"][~checks].tolist()
+
+
+def test_recorded_scores_are_kept_where_quiescence_changes_nothing(source, tmp_path):
+    before = np.fromfile(source, hcpe_dtype)
+    before["score"] = np.arange(len(before)) % 900
+    before["padding"][:5], before["score"][:5] = NO_SCORE, 0
+    path = tmp_path / "scored.hcpe"
+    before.tofile(path)
+    label = Labelling("recorded", net="squared-64-16")
+    relabel(Relabelling((path,), tmp_path / "settled", label, workforce=Workforce(2, in_order=True)))
+    studio = Studio(load_network("squared-64-16"))
+    static, _ = studio.study(before["hcp"], STATIC)
+    quiescence, _ = studio.study(before["hcp"], QUIESCENCE)
+    settled = np.abs(static.astype(int) - quiescence) <= 3
+    settled &= np.array([not cshogi_board(code).is_check() for code in before["hcp"]])
+    settled[:5] = False
+    assert 0 < settled.sum() < len(before)
+    after = records_in(tmp_path / "settled")
+    for name in ("hcp", "score", "move", "result"):
+        assert after[name].tolist() == before[settled][name].tolist()
+
+
+@pytest.mark.parametrize("changes", [{"mirrored": True}, {"second_net": "default"}, {"result_share": 0.1}])
+def test_recorded_scores_are_not_averaged(source, tmp_path, changes):
+    label = replace(Labelling("recorded"), **changes)
+    with pytest.raises(OptionError, match=next(iter(changes))):
+        relabel(Relabelling((source,), tmp_path / "out", label))
 
 
 def test_unreadable_records_are_reported_once(source, tmp_path, capsys):
