@@ -16,12 +16,15 @@ from export.positions import Sample, read_sample
 from export.quantise import cost_of, largest_scales, quantise, quantised_logits
 from export.quantise_nnue import quantise_nnue
 from export.stack_costs import StackCost, rare_stacks, stack_costs
+from lite.networks.dense import DensePieceSquareNetwork
+from lite.networks.from_folded import dense_network
+from lite.networks.joined import join
 from lite.program import release
 from lite.training.checkpoint import json_safe, load_model
-from lite.training.folder import NETWORK_NAME
+from lite.training.folder import NETWORK_NAME, network_file
 from search.evaluation.feature_sets import YANEURAOU_NAMES
 from search.evaluation.network import EvalNetwork
-from search.evaluation.network_file import SUFFIX, save_network
+from search.evaluation.network_file import SUFFIX, load_network, save_network
 from search.score import CP_PER_LOGIT
 from search.system.files import check_output
 from search.system.options import OptionError
@@ -85,13 +88,15 @@ def fold_file(
     keep_float: bool = False,
     overwrite: bool = False,
     fit: bool = False,
+    onto: str | None = None,
 ) -> FoldReport:
     """Fold a trained network, given by its file or the folder of its run, into a file for the engine.
 
     data: records on which the cost of quantisation is measured; random positions without them. positions: number of
     positions measured. cp_per_logit: centipawns per logit; None means the scale of the training. keep_float: also write
     the folded network in float32. overwrite: whether existing files are replaced. fit: fit scale and offset of the
-    output to the results of the data, after the cost is measured. Raises OSError, OptionError, or ValueError.
+    output to the results of the data, after the cost is measured. onto: the folded network that the trained one
+    corrects; the file then holds the sum of both. Raises OSError, OptionError, or ValueError.
     """
     if positions < 1:
         raise OptionError(f"`positions` {positions}: must be at least 1", "positions")
@@ -104,6 +109,12 @@ def fold_file(
     for path in (output, truth) if keep_float else (output,):
         check_output(path, (SUFFIX,), overwrite, (checkpoint, checkpoint / NETWORK_NAME))
     model, training = load_model(checkpoint)
+    corrects = training.provenance.get("options", {}).get("correct")
+    if corrects is not None and onto is None:
+        raise OptionError(f"{checkpoint}: is a correction of {corrects}; name that network as `onto`", "onto")
+    joined = {} if onto is None else {"onto": network_file(Path(onto)).name}
+    if onto is not None:
+        model = _joined(onto, model)
     sample = read_sample(data, max(positions, CHECKED))
     folded, error = fold_checked(model, sample)
     priced = sample.part(0, positions)
@@ -114,7 +125,8 @@ def fold_file(
             "nothing; train more steps, in smaller batches or at a lower learning rate"
         )
     scale = training.cp_per_logit or CP_PER_LOGIT if cp_per_logit is None else cp_per_logit
-    provenance = {"network": model.config, "training": training.provenance, "program": {"liteshogi": release()}}
+    program = {"liteshogi": release()}
+    provenance = {"network": model.config, "training": training.provenance, "program": program} | joined
     if folded.feature_set.name in YANEURAOU_NAMES:
         net = quantise_nnue(folded, scale, json_safe(provenance), priced)
     else:
@@ -131,6 +143,16 @@ def fold_file(
     if keep_float:
         folded.save(truth)
     return report
+
+
+def _joined(onto: str, correction: Any) -> DensePieceSquareNetwork:
+    """Return the sum of a folded network and a trained correction. Raises OSError, OptionError."""
+    try:
+        if not isinstance(correction, DensePieceSquareNetwork):
+            raise ValueError("only a dense network corrects another")
+        return join(dense_network(load_network(network_file(Path(onto)))), correction)
+    except ValueError as error:
+        raise OptionError(f"`onto` {onto}: {error}", "onto") from None
 
 
 def fold_checked(model: Any, sample: Sample) -> tuple[FoldedNetwork, float]:

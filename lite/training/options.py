@@ -175,6 +175,9 @@ class ValueTraining(TrainingOptions):
     """Options of the training of a value network."""
 
     network: NetworkConfig = field(default_factory=LiteConfig)
+    correct: Path | None = None
+    """Learn a correction of this folded network or nn.bin, or of a shipped one by its name: what the labels know beyond
+    its evaluation, their scale apart. Positions in check are left out. `fold` adds the correction to the network."""
     quiet: bool = False
     """Leave out positions whose move is a capture; the search resolves exchanges itself. Positions without a move are
     kept."""
@@ -215,6 +218,10 @@ class ValueTraining(TrainingOptions):
         if not 0 <= self.saturation < float("inf"):
             raise OptionError(f"`saturation` {self.saturation}: must be 0 or more", "saturation")
         check_numbers(self, "quantised_epochs", least=0, most=self.epochs)
+        if self.correct is not None and (self.wrm is not None or getattr(self.network, "draw", False)):
+            raise OptionError(
+                f"`correct` {self.correct}: a correction has one output, a logit; leave out `wrm` and `draw`", "correct"
+            )
 
     @property
     def kind(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from lite.networks.transfer import start_from
 from lite.networks.value_network import ValueNetwork
 from lite.records.batch import Batch, labelled_dtype
 from lite.training.checkpoint import NETWORK, file_format, json_safe, load_model, save_model
+from lite.training.correction import is_learnt, static_logits, targets_beyond_scale
+from lite.training.folder import network_file
 from lite.training.loss import value_loss
 from lite.training.metrics import Metrics, log_losses
 from lite.training.network_origin import NetworkOrigin
@@ -25,6 +28,7 @@ from lite.training.run import Outcome, Run
 from lite.training.sum_statistics import take_statistics
 from lite.training.targets import drawn_games
 from lite.training.task import HeldOutFigures, Task
+from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.rules.shogi import EMPTY, MIRRORED_SQUARE, NO_MOVE, SQUARES, WHITE
 from search.system.options import OptionError
@@ -83,12 +87,25 @@ class ValueTask(Task):
     def is_enough(self, batch: Batch, positions: int) -> bool:
         # Fewer quiet positions have no mean, or no variance for a normalisation.
         needed = min(2, self.options.batch_size)
-        return super().is_enough(batch, positions) and not (
-            self.options.quiet and self.positions_learnt(batch) < needed
-        )
+        return super().is_enough(batch, positions) and self.positions_learnt(batch) >= needed
 
     def positions_learnt(self, batch: Batch) -> int:
-        return int(quiet_positions(batch).sum()) if self.options.quiet else len(batch)
+        return int(self._kept(batch).sum())
+
+    def _kept(self, batch: Batch) -> np.ndarray:
+        """Return whether a step learns from each position, bool (B,)."""
+        kept = quiet_positions(batch) if self.options.quiet else np.ones(len(batch), np.bool_)
+        return kept & ~batch.in_check if self.options.correct is not None else kept
+
+    @cached_property
+    def corrected(self) -> EvalNetwork | None:
+        """The network that the trained one corrects; None if it stands alone. Raises OSError, OptionError."""
+        if self.options.correct is None:
+            return None
+        try:
+            return load_network(network_file(self.options.correct))
+        except ValueError as error:
+            raise OptionError(f"`correct`: {error}", "correct") from None
 
     def begin_step(self, model: ValueNetwork, step: int, steps: int) -> None:
         epochs, quantised = self.options.epochs, self.options.quantised_epochs
@@ -97,15 +114,22 @@ class ValueTask(Task):
 
     def losses(self, model: ValueNetwork, batch: Batch, target: np.ndarray, step: int) -> dict[str, torch.Tensor]:
         options = self.options
-        keep = quiet_positions(batch) if options.quiet else slice(None)
+        kept = self._kept(batch)
+        keep = slice(None) if kept.all() else kept
         pieces, hands, in_check = batch.pieces[keep], batch.hands[keep], batch.in_check[keep]
         if options.mirror:
             reverse = np.random.default_rng((options.seed, step)).random(len(pieces)) < 0.5
             pieces = np.where(reverse[:, None], pieces[:, MIRRORED_SQUARE], pieces)
         share = self.workers.share(len(pieces))
-        wanted = torch.from_numpy(target[keep][share])
         outputs = self.outputs(model, pieces[share], hands[share], in_check[share])
-        losses = value_loss(outputs[:, 0], wanted.to(outputs), options.error_exponent, options.win_rate_model)
+        if self.corrected is None:
+            losses = self._value_losses(outputs[:, 0], target[keep][share])
+        else:
+            logits = static_logits(self.corrected, pieces, hands, in_check)
+            learnt = is_learnt(logits, target[keep])
+            aim = targets_beyond_scale(logits, target[keep], learnt)
+            known, counted = (torch.from_numpy(part[share]).to(outputs) for part in (logits, learnt))
+            losses = counted * self._value_losses(outputs[:, 0] + known, aim[share])
         loss = losses.sum() / len(pieces)
         if options.saturation:
             assert model.layer_stacks is not None
@@ -116,6 +140,10 @@ class ValueTask(Task):
         drawn, played = (torch.from_numpy(part[keep][share]).to(outputs) for part in drawn_games(batch))
         draw_loss = (played * value_loss(outputs[:, 1], drawn)).sum() / len(pieces)
         return {"loss": loss + draw_loss, "value_loss": loss, "draw_loss": draw_loss}
+
+    def _value_losses(self, logits: torch.Tensor, target: np.ndarray) -> torch.Tensor:
+        wanted = torch.from_numpy(target).to(logits)
+        return value_loss(logits, wanted, self.options.error_exponent, self.options.win_rate_model)
 
     def outputs(self, model: ValueNetwork, *arrays: np.ndarray) -> torch.Tensor:
         """Return a network's outputs for (pieces, hands, in_check), on the device that trains it."""
@@ -155,6 +183,9 @@ class ValueTask(Task):
         outputs = np.zeros((len(batch), model.output_count), np.float32)
         with torch.no_grad():
             outputs[share] = self.outputs(model, batch.pieces[share], batch.hands[share], batch.in_check[share]).cpu()
+        if self.corrected is not None:
+            known = static_logits(self.corrected, *_inputs(batch))[share]
+            outputs[share, 0] = known + np.where(batch.in_check[share], 0, outputs[share, 0])
         self.workers.total(torch.from_numpy(outputs))
         return outputs
 

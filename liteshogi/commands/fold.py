@@ -35,6 +35,8 @@ class Command:
     fit_output: bool = False
     """Fit scale and offset of the output to the results of --data. An nn.bin exported from the network then has the
     FV_SCALE that fits."""
+    onto: str | None = None
+    """Folded network, or name of a shipped one, that the trained network corrects: write the sum of both."""
     overwrite: Overwrite = False
     json: Json = False
 
@@ -48,6 +50,7 @@ class Command:
             self.keep_float,
             self.overwrite,
             self.fit_output,
+            self.onto,
         )
         print(json_text(report) if self.json else as_text(report, self.output))
         if not self.data and not self.json:

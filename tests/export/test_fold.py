@@ -18,6 +18,7 @@ from export.fold import fold_checked, fold_file
 from export.folded import FoldedNetwork, fold
 from export.positions import Sample, random_sample
 from export.quantise import quantised_logits
+from lite.networks.dense import DenseConfig
 from lite.networks.value_network import ValueNetwork
 from lite.training.checkpoint import save_model
 from liteshogi.commands.fold import Command as Fold
@@ -25,6 +26,7 @@ from search.evaluation.feature_sets import NAMES, feature_set
 from search.evaluation.network_file import load_network
 from search.evaluation.stacks import NO_STACKS
 from search.rules.shogi import EMPTY
+from search.system.options import OptionError
 
 
 def test_the_fold_equals_the_module_in_float64(any_net: ValueNetwork, positions: Sample) -> None:
@@ -165,3 +167,26 @@ def test_a_failed_fold_writes_nothing(make_net, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"mine\.png: the name must end in \.safetensors; name it mine\.safetensors"):
         fold_file(tmp_path / "network.safetensors", tmp_path / "mine.png")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["net.safetensors", "network.safetensors"]
+
+
+def test_a_correction_is_folded_onto_its_network(tmp_path: Path, positions: Sample) -> None:
+    torch.manual_seed(5)
+    config = DenseConfig(width=6, hidden=(4,), perspectives=2, activation="squared")
+    save_model(tmp_path / "correction.safetensors", config.build(), {"options": {"correct": "squared-64-16"}})
+    with pytest.raises(OptionError, match="correction of squared-64-16"):
+        fold_file(tmp_path / "correction.safetensors", tmp_path / "sum.safetensors", positions=50)
+    report = fold_file(
+        tmp_path / "correction.safetensors", tmp_path / "sum.safetensors", positions=2000, onto="squared-64-16"
+    )
+    assert report.shape[1:] == (2 * 96, 16 + 4, 1)  # lanes are filled up to a multiple of 32
+    assert report.mean_error < 0.1
+    assert load_network(tmp_path / "sum.safetensors").provenance["onto"] == "squared-64-16.safetensors"
+
+
+def test_only_a_network_that_fits_is_folded_onto_another(make_net, tmp_path: Path) -> None:
+    save_model(tmp_path / "lite.safetensors", make_net("board"), {})
+    save_model(tmp_path / "dense.safetensors", make_net("dense"), {})
+    for name, reason in (("lite", "only a dense network"), ("dense", "cannot be joined")):
+        with pytest.raises(OptionError, match=reason):
+            fold_file(tmp_path / f"{name}.safetensors", tmp_path / "out.safetensors", onto="squared-64-16")
+    assert not (tmp_path / "out.safetensors").exists()
