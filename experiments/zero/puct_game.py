@@ -110,6 +110,7 @@ class Game:
         """Return (moves u2, visits i8, weights i8, each (n,), score of the best) of the root's visited moves."""
         edges = self.tree.root_edges()
         edges = edges[edges["child"] >= 0]
+        edges = edges[self.tree.nodes["visits"][edges["child"]] > 0]  # a kept tree may have forgotten some visits
         nodes = self.tree.nodes[edges["child"]]
         visits = nodes["visits"].astype(np.int64)
         # A move after which the opponent has a proved win has no weight, unless no other was visited.

@@ -170,6 +170,7 @@ class PuctEngine(Engine):
         before = self.game
         self.analyse("startpos", nodes=10 * self.settings.batch_size)
         self.tree.shrink()
+        self.tree.forget_repetitions()
         self.set_position(*before)
         self._tree_game = None
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from search.primitives.memory import aligned_zeros
 from search.puct.compaction import compact, mark
+from search.puct.new_root import forget_repetitions
 from search.puct.playout import prove
 from search.puct.tree import (
     DRAWN,
@@ -81,7 +82,13 @@ class Tree:
             if not children or children[0] < 0:
                 return False
             self.record["root"] = children[0]
+        if moves:
+            self.forget_repetitions()
         return bool(self.root["state"] == EXPANDED)
+
+    def forget_repetitions(self) -> None:
+        """Forget the values by repetition that may not hold from this root. No playout may be in flight."""
+        forget_repetitions(self.record, self.nodes, self.edges, self._places)
 
     def allow(self, moves: set[int]) -> None:
         """Restrict the root to these moves, or to none of them if it has none of them, and update its proof."""

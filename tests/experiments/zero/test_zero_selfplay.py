@@ -151,6 +151,19 @@ def test_decided_games_end(sfen: str, ending: int, winner: int) -> None:
     assert (played.ending, played.winner, len(played.moves)) == (ending, winner, 0)
 
 
+def test_moves_without_visits_are_no_candidates() -> None:
+    game = Game("startpos", Ending(), Settings(), 4, False)
+    game.begin_move()
+    search_together([game], 60, even_network, Leaves(1))
+    edges = game.tree.root_edges()
+    tried = edges["child"][edges["child"] >= 0]
+    game.tree.nodes["visits"][tried[-1]] = 0  # as after moves that made a repetition worthless
+    game.end_move(Exploration(), np.random.default_rng(1))
+    _, visits = game._visits[-1]
+    assert (visits > 0).all()
+    assert len(visits) == len(tried) - 1
+
+
 COMMAND = "from liteshogi.__main__ import main; main()"
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from search.clock import Budget
 from search.engine import Analysis, Limits, Rules
-from search.puct import compaction, playout
+from search.puct import compaction, new_root, playout
 from search.puct.engine import PuctEngine, Settings, even_network
 from search.puct.leaves import PolicyValueFunction
 from search.puct.planes import move_label
@@ -199,6 +199,52 @@ def test_winning_a_pawn_by_returning_to_a_position_of_the_game_is_not_a_win() ->
     engine = PuctEngine(even_network, 16, settings=NO_MATES)
     engine.analyse("4k4/9/9/9/5p3/9/4+p4/7B1/4K4 w g2p 1", ["4e4f", "2h4f", "P*4e"], nodes=200)
     assert next(one for one in engine.root_moves() if one.move == "4f2h").win_rate < 0.9
+
+
+def led_by(moves: Sequence[str], turn: int) -> PolicyValueFunction:
+    """A network that holds every position even and expects these moves, the first by the colour `turn`."""
+    sides = itertools.cycle((turn, 1 - turn))
+    labels = [
+        move_label(np.int64(move_from_usi(move)), np.int64(side)) for move, side in zip(moves, sides, strict=False)
+    ]
+
+    def network(input1: np.ndarray, input2: np.ndarray) -> Outputs:
+        policy, wins, draws = even_network(input1, input2)
+        policy[:, labels] = 30
+        return policy, wins, draws
+
+    return network
+
+
+RETURNING = "4k4/9/9/9/5p3/9/9/7B1/K8 w gp 1", ("4e4f", "2h4f", "P*4e", "4f2h")
+"""A start and moves after which its board recurs, while black holds a pawn more."""
+
+
+def test_a_kept_tree_forgets_gains_by_returning_to_a_position_before_its_root() -> None:
+    start, moves = RETURNING
+    engine = PuctEngine(led_by(moves, 1), 16, settings=NO_MATES)
+    engine.analyse(start, nodes=200)
+    assert tuple(map(move_to_usi, engine.tree.line())) == moves
+    engine.analyse(start, moves[:2], nodes=1)
+    check_tree(engine.tree)
+    engine.analyse(start, moves[:3], nodes=200)
+    check_tree(engine.tree)
+    found = next(one for one in engine.root_moves() if one.move == moves[3])
+    assert found.visits > 50
+    assert found.win_rate == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.parametrize("analysis", [False, True])
+def test_a_kept_tree_forgets_draws_by_positions_before_its_root_in_an_analysis(analysis: bool) -> None:
+    moves = (*REPEATING, "4b5a")
+    engine = PuctEngine(led_by(moves, 0), 16, settings=NO_MATES)
+    for count in (0, 2, 3):
+        engine.set_position("startpos", moves[:count])
+        engine.ready()
+        engine.search(Limits(nodes=100, analysis=analysis))
+        check_tree(engine.tree)
+    assert engine.tree.root["visits"] > 100  # the tree was kept
+    assert (next(one for one in engine.root_moves() if one.move == "4b5a").draw_rate == 1) != analysis
 
 
 @pytest.mark.parametrize("analysis", [False, True])
@@ -416,8 +462,12 @@ def test_outputs_that_are_not_numbers_do_no_harm() -> None:
 
 def test_each_function_is_compiled_once() -> None:
     compiled: list[Callable] = [
-        value for file in (playout, compaction) for value in vars(file).values() if hasattr(value, "overloads")
+        value
+        for file in (playout, compaction, new_root)
+        for value in vars(file).values()
+        if hasattr(value, "overloads")
     ]
-    own = [function for function in compiled if function.__module__ in (playout.__name__, compaction.__name__)]
+    files = (playout.__name__, compaction.__name__, new_root.__name__)
+    own = [function for function in compiled if function.__module__ in files]
     assert len(own) > 10
     assert {function.__name__: len(function.overloads) for function in own if len(function.overloads) > 1} == {}
