@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from search.puct.onnx_file import require_onnx
+from search.score import is_mate
 from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
 from search.usi.adapter import Adapter, Refusal, Say
 from search.usi.usi_options import Check, FileName, Option, OptionValues, Spin
@@ -121,7 +122,8 @@ class PuctAdapter(Adapter["PuctEngine"]):
     def chances(self, found: Analysis) -> tuple[int, int, int]:
         from search.puct.report import PuctAnalysis
 
-        if not isinstance(found, PuctAnalysis):
+        # The rates of a proved mate are means of playouts, most of them before the proof.
+        if not isinstance(found, PuctAnalysis) or is_mate(found.score):
             return super().chances(found)
         draws = round(1000 * found.draw_rate)
         wins = min(max(round(1000 * (found.even_rate - found.draw_rate / 2)), 0), 1000 - draws)

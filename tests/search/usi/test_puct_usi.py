@@ -190,6 +190,16 @@ def test_mates_and_ends_of_games_are_answered(session: InProcess) -> None:
     assert session.send("go mate 1000").until("checkmate")
 
 
+def test_a_proved_mate_is_reported_with_certain_chances(session: InProcess) -> None:
+    mate = "1B2G4/1+N2s3+P/l4+Ps1p/5L3/pp2p4/PP3Rr1P/S1P2Sg1G/3PBkp1L/LNK1P1PNG b 4Pn 167"
+    mated = "8k/9/7GP/9/9/9/9/9/K8 w G 1"
+    session.send("setoption name UCI_ShowWDL value true")
+    for sfen, expected in ((mate, "1000 0 0"), (mated, "0 0 1000")):
+        last = session.send(f"position sfen {sfen}", "go nodes 3000").until("bestmove")[-2]
+        assert " score mate " in last
+        assert f" wdl {expected} " in last
+
+
 def test_errors_are_reported_and_the_engine_continues(session: InProcess, tmp_path: Path) -> None:
     session.send(f"setoption name DNN_Model value {tmp_path / 'none.onnx'}")
     assert "there is no such file; keeping the model of the command line" in session.until("info string")[-1]
