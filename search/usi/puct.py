@@ -158,7 +158,7 @@ def load_beside(path: Path) -> Callable[[], OnnxNetwork]:
     """Start to read a model in the background; return a function that waits for it and returns it.
 
     Raises OSError if the file cannot be read. A file that is not a model ends the process, because nothing can replace
-    it.
+    it. The function returned raises any other error of the thread that reads.
     """
     require_onnx(path)
     loaded: Future[OnnxNetwork] = Future()
@@ -175,6 +175,8 @@ def _load(path: Path, loaded: Future[OnnxNetwork]) -> None:
         _give_up(f"this needs {error.name}: pip install 'liteshogi[experiments]'")
     except (ValueError, OSError, MemoryError) as error:
         _give_up(" ".join(str(error).split()) or "not enough memory")
+    except Exception as error:  # such as a library that does not fit NumPy: the session would wait forever
+        loaded.set_exception(error)
 
 
 def _give_up(reason: str) -> None:

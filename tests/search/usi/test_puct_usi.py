@@ -20,7 +20,7 @@ from search.rules.movegen import is_legal
 from search.rules.position import do_move
 from search.rules.sfen import move_from_usi, position_from_sfen
 from search.usi.book_options import OPTIONS as BOOK_OPTIONS
-from search.usi.puct import OPTIONS, PuctAdapter
+from search.usi.puct import OPTIONS, PuctAdapter, load_beside
 from search.usi.usi_options import SESSION_OPTIONS
 from tests.usi_session import PATIENCE, InProcess
 
@@ -268,6 +268,16 @@ def test_a_network_of_another_program_plays(session: InProcess, tmp_path: Path) 
     assert legal_after("", lines[-1].split()[1])
     session.send("setoption name DNN_Model value given", "go nodes 300")
     assert legal_after("", session.until("bestmove")[-1].split()[1])
+
+
+def test_an_unexpected_failure_to_load_the_model_is_reported(tiny_onnx: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: Path) -> OnnxNetwork:
+        raise AttributeError("_ARRAY_API not found")
+
+    monkeypatch.setattr("search.puct.onnx_network.OnnxNetwork", fail)
+    session = InProcess(PuctAdapter(load_beside(tiny_onnx)))
+    assert "_ARRAY_API not found" in session.send("isready").until("info string Error!")[-1]
+    session.usi.close()
 
 
 def _front_door(model: Path, text: str) -> subprocess.CompletedProcess[str]:
