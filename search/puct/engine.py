@@ -168,11 +168,13 @@ class PuctEngine(Engine):
     def warm_up(self) -> None:
         """Compile or load the code of the search, let the network allocate its memory, and measure its time."""
         before = self.game
-        self.analyse("startpos", nodes=10 * self.settings.batch_size)
+        try:
+            self.analyse("startpos", nodes=10 * self.settings.batch_size)
+        finally:
+            self.set_position(*before)
+            self._tree_game = None
         self.tree.shrink()
         self.tree.forget_repetitions()
-        self.set_position(*before)
-        self._tree_game = None
 
     def root_moves(self) -> list[RootMove]:
         """Return the root's moves of the last search, best first."""

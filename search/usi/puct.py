@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search.puct.onnx_file import require_onnx
+from search.puct.onnx_file import first_line, require_onnx
 from search.score import is_mate
 from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
 from search.usi.adapter import Adapter, Refusal, Say
@@ -91,15 +91,24 @@ class PuctAdapter(Adapter["PuctEngine"]):
             engine.set_model(self._given())
             self._network = ""
             return
+        before = engine.model
         try:
             engine.set_model(value)
         except (OSError, ValueError, MemoryError) as error:
-            kept = self._network or "the model of the command line"
-            remedy = f"Set DNN_Model to an ONNX file, or to {GIVEN}"
-            self.refusals["DNN_Model"] = Refusal(f"DNN_Model: {error}", kept, remedy)
+            self._refuse(str(error))
+            return
+        try:
+            engine.warm_up()
+        except Exception as error:  # onnxruntime raises classes of its own
+            engine.set_model(before)
+            self._refuse(f"{value}: fails in a search: {first_line(error)}")
             return
         self._network = value
-        engine.warm_up()
+
+    def _refuse(self, reason: str) -> None:
+        kept = self._network or "the model of the command line"
+        remedy = f"Set DNN_Model to an ONNX file, or to {GIVEN}"
+        self.refusals["DNN_Model"] = Refusal(f"DNN_Model: {reason}", kept, remedy)
 
     def evaluate(self, engine: PuctEngine) -> list[str]:
         from search.engine import Limits

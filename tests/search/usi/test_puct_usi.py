@@ -228,18 +228,24 @@ def test_a_refused_model_is_read_again_at_isready(session: InProcess, tiny_onnx:
     assert "DNN_Model" not in "\n".join(session.send("isready").until("readyok"))
 
 
-def _foreign(path: Path, value: str = "output_value") -> None:
-    """Make a network of dlshogi's format without torch: pooled planes and one layer."""
+def _foreign(path: Path, value: str = "output_value", in_pairs: bool = False) -> None:
+    """Make a network of dlshogi's format without torch: pooled planes and one layer.
+
+    `in_pairs`: it takes even numbers of positions only.
+    """
     generator = np.random.default_rng(5)
     weights = {
         "policy": generator.normal(0, 1, (119, 2187)).astype(np.float32),
         "win": generator.normal(0, 1, (119, 1)).astype(np.float32),
+        "shape": np.array([-1, 2, 119] if in_pairs else [-1, 119], np.int64),
+        "flat_shape": np.array([-1, 119], np.int64),
     }
     nodes = [
         helper.make_node("GlobalAveragePool", ["input1"], ["mean1"]),
         helper.make_node("GlobalAveragePool", ["input2"], ["mean2"]),
         helper.make_node("Concat", ["mean1", "mean2"], ["means"], axis=1),
-        helper.make_node("Flatten", ["means"], ["flat"]),
+        helper.make_node("Reshape", ["means", "shape"], ["shaped"]),
+        helper.make_node("Reshape", ["shaped", "flat_shape"], ["flat"]),
         helper.make_node("MatMul", ["flat", "policy"], ["output_policy"]),
         helper.make_node("MatMul", ["flat", "win"], ["logit"]),
         helper.make_node("Sigmoid", ["logit"], [value]),
@@ -268,6 +274,18 @@ def test_a_network_of_another_program_plays(session: InProcess, tmp_path: Path) 
     assert legal_after("", lines[-1].split()[1])
     session.send("setoption name DNN_Model value given", "go nodes 300")
     assert legal_after("", session.until("bestmove")[-1].split()[1])
+
+
+def test_a_network_that_fails_in_a_search_is_refused(session: InProcess, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.onnx"
+    _foreign(path, in_pairs=True)
+    session.send("position startpos moves 7g7f", f"setoption name DNN_Model value {path}")
+    said = session.words()
+    assert f"{path}: fails in a search: " in said
+    assert "keeping the model of the command line" in said
+    lines = session.send("go nodes 50").until("bestmove")
+    assert not [line for line in lines if "failed" in line]
+    assert legal_after("7g7f", lines[-1].split()[1])
 
 
 def test_an_unexpected_failure_to_load_the_model_is_reported(tiny_onnx: Path, monkeypatch: pytest.MonkeyPatch) -> None:
