@@ -194,7 +194,8 @@ class PuctEngine(Engine):
         self._halted, self._full, self._failure = False, False, None
         for worker in self._workers:
             copy_position(worker.position, self.position)
-        helpers = [started(threading.Thread(target=self._assist, args=(worker, nodes))) for worker in self._workers[1:]]
+        others = [] if limits.one_thread else self._workers[1:]
+        helpers = [started(threading.Thread(target=self._assist, args=(worker, nodes))) for worker in others]
         reported = begun
         try:
             while not self._is_enough(begun, limits):

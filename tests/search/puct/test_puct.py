@@ -394,6 +394,16 @@ def test_stop_ends_a_search_without_limits(threads: int) -> None:
     check_tree(engine.tree)
 
 
+def test_a_search_limited_to_one_thread_uses_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    helpers: list = []
+    monkeypatch.setattr(PuctEngine, "_assist", lambda self, worker, nodes: helpers.append(worker))
+    engine = PuctEngine(Guess(), 4, 3, NO_MATES)
+    for one_thread, expected in ((True, 0), (False, 2)):
+        engine.ready()
+        engine.search(Limits(nodes=50, one_thread=one_thread))
+        assert len(helpers) == expected
+
+
 def test_a_search_stopped_before_it_begins_has_a_move(engine: PuctEngine) -> None:
     engine.set_position("startpos")
     engine.ready()
