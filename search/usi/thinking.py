@@ -283,24 +283,22 @@ class Thinking:
         if engine is None:
             self._write("checkmate timeout")
             return
-        from search.mate.solver import MateSolver, StopFlag
+        from search.mate.solver import StopFlag
 
-        self._solver = self._solver or MateSolver()
         stop = StopFlag()
         self._interrupt = stop.set
         self._release.set()
         limit = None if milliseconds < 0 else max(1, milliseconds - OWN_DELAY)
-        self._start(partial(self._solve, self._solver, engine.position.copy(), limit, nodes, stop))
+        self._start(partial(self._solve, engine.position.copy(), limit, nodes, stop))
 
-    def _solve(
-        self, solver: MateSolver, position: np.void, limit: int | None, nodes: int | None, stop: StopFlag
-    ) -> None:
+    def _solve(self, position: np.void, limit: int | None, nodes: int | None, stop: StopFlag) -> None:
         """Run a mate search from `go mate` to `checkmate`."""
-        from search.mate.solver import MateStatus
+        from search.mate.solver import MateSolver, MateStatus
 
         answer = "timeout"
         try:
-            found = solver.solve(position, milliseconds=limit, nodes=nodes, stop=stop)
+            self._solver = self._solver or MateSolver()
+            found = self._solver.solve(position, milliseconds=limit, nodes=nodes, stop=stop)
             if found.status is MateStatus.MATE:
                 answer = " ".join(found.moves)
             elif found.status is MateStatus.NO_MATE:

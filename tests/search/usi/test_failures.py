@@ -91,6 +91,17 @@ def test_the_engine_plays_if_the_system_has_no_threads(monkeypatch, tmp_path, re
     session.usi.close()
 
 
+def test_go_mate_is_answered_without_memory_for_its_table(session, monkeypatch):
+    def fail(*arguments):
+        raise MemoryError("a mate table of 64 MB does not fit into memory")
+
+    monkeypatch.setattr("search.mate.solver.MateTable", fail)
+    monkeypatch.setattr(session, "patience", 20)
+    lines = session.send("position startpos", "go mate 1000").until("checkmate")
+    assert "a mate table of 64 MB does not fit into memory" in lines[0]
+    assert lines[-1] == "checkmate timeout"
+
+
 def test_no_move_is_played_in_a_position_set_without_an_engine(monkeypatch):
     session, make = InProcess(), AlphaBetaAdapter.make
     monkeypatch.setattr(AlphaBetaAdapter, "make", no_thread)
