@@ -280,10 +280,12 @@ class Session:
         )
 
     def _setoption(self, rest: str) -> None:
-        match = re.fullmatch(r"name\s+(\S+)(?:\s+value(?:\s+(.*))?)?", rest.strip(), re.DOTALL)
-        if not match:
+        named = re.fullmatch(r"name\s+(\S.*)", rest.strip(), re.DOTALL)
+        if not named:
             raise ValueError("setoption: expected `setoption name NAME value VALUE`")
-        name = self._options.set(match[1], (match[2] or "").strip())
+        # Other engines have names with spaces, such as `Skill Level`.
+        name, *value = re.split(r"\svalue(?:\s|\Z)", named[1], maxsplit=1)
+        name = self._options.set(name.strip(), "".join(value).strip())
         self._adapter.option_set(name)
         self._thinking.option_set(name)
         # A running search keeps its options; the next command that needs the engine applies the changes.

@@ -37,6 +37,7 @@ def test_guis_can_read_the_declarations():
         ("USI_Ponder", "maybe", "true"),
         ("EnteringKingRule", "Mine", "CSARule27"),
         ("Nonsense", "1", ""),
+        ("Skill Level", "5", ""),
     ],
 )
 def test_invalid_values_are_refused_with_the_name_of_the_option(name, text, range_named):
