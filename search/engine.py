@@ -183,8 +183,9 @@ class Engine(ABC):
     def set_level(self, name: str = FULL, seed: int | None = None) -> None:
         """Play at a level, `level1` (the weakest) to `level8`, or at `full` strength; see `search.levels`.
 
-        Equal seeds draw equal moves in equal games; None means other moves each time. The levels' ratings are measured
-        with the alpha-beta engine and its default network. Raises OptionError for an unknown name.
+        Equal seeds draw equal moves if all searches from here on are equal. `new_game` continues the same sequence, so
+        that the games of a session differ. None means other moves each time. The levels' ratings are measured with the
+        alpha-beta engine and its default network. Raises OptionError for an unknown name.
         """
         self.level, self.random = level_named(name), Random(seed)
 
