@@ -153,7 +153,7 @@ def parse(verb: str, rest: list[str]) -> Any:
         from liteshogi.commands.train.configuration import configured
 
         given = configured(command, rest, words[1])
-    rest = arranged(command, rest, " ".join(words), required=given is None)
+    rest = arranged(command, rest, " ".join(words), given)
     return tyro.cli(command, args=rest, prog=f"liteshogi {' '.join(words)}", default=given)
 
 

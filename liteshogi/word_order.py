@@ -1,7 +1,8 @@
 """Order of the words of a command line, and the spelling of a command's fields.
 
 An option of several values (`--hidden 64 32`, `--valid A B`) takes every word up to the next option. Positional words
-after it would be taken as its values.
+after it would be taken as its values. tyro takes positional words from one place only, and of an option that is given
+twice the second values only.
 """
 
 from __future__ import annotations
@@ -78,41 +79,55 @@ def spelling(field: str, command: Any) -> str:
     return _flag(field)
 
 
-def arranged(command: type, words: list[str], called: str, required: bool = True) -> list[str]:
-    """Return the words with positional ones that follow an option of several values moved to the front.
+def arranged(command: type, words: list[str], called: str, given: Any = None) -> list[str]:
+    """Return the words in the order that tyro reads: positional ones in front, options of several values once.
 
-    A word moves if it cannot be a value of that option. Raises ValueError if it can, while `required` positional words
-    are missing. `called` is the command as the user calls it, without the program's name.
+    A word after an option is positional if the option cannot have it as a value. The values of an option that is given
+    several times are joined. Raises ValueError if an option took words as its values while positional words are
+    missing. `called` is the command as the user calls it, without the program's name; `given` is the command of a file
+    of options, whose positional words may be omitted.
     """
     if "-h" in words or "--help" in words:
         return words
     known = list(fields_of(command))
     by_flag = {flag: one for one in known for flag in one.flags}
     leading, groups = _grouped(words)
-    moved: list[str] = []
-    kept: list[str] = []
-    positional, greedy = len(leading), None
-    for flag, values in groups:
-        name, equals, _ = flag.partition("=")
-        one = by_flag.get(name.replace("_", "-"))
-        if one is None or one.repeated is None or equals:
-            positional += max(len(values) - (0 if one is None or equals else one.count), 0)
-            kept += [flag, *values]
-            continue
-        fitting = _fitting(one.repeated, values)
-        moved += values[fitting:]
-        kept += [flag, *values[:fitting]]
-        if fitting > 1:
-            greedy = (flag, values[:fitting])
-    needed = [one.name.upper() for one in known if one.positional and one.required]
-    if required and greedy and positional + len(moved) < len(needed):
-        flag, values = greedy
-        missing = " ".join(needed[positional + len(moved) :])
+    kept: list[tuple[str, list[str]]] = []
+    lists: dict[str, tuple[str, list[str]]] = {}
+    others = 0
+    for word, values in groups:
+        flag, equals, value = word.partition("=")
+        one = by_flag.get(flag.replace("_", "-"))
+        if one is None:  # tyro complains about it, or it is `--`
+            others += len(values)
+            kept.append((word, values))
+        elif one.repeated is None:
+            count = 0 if equals else one.count
+            kept.append((word, values[:count]))
+            leading += values[count:]
+        else:
+            count = _fitting(one.repeated, values)
+            if one.name not in lists:
+                lists[one.name] = (flag, [])
+                kept.append(lists[one.name])
+            lists[one.name][1].extend([*([value] if equals else []), *values[:count]])
+            leading += values[count:]
+    positional = [one for one in known if one.positional and one.required]
+    needed = [one.name.upper() for one in positional if given is None or not getattr(given, one.name)]
+    greedy = [(flag, values) for flag, values in lists.values() if len(values) > 1]
+    if greedy and len(leading) + others < len(needed):
+        flag, values = greedy[-1]
+        missing = " ".join(needed[len(leading) + others :])
         raise ValueError(
             f"{flag} takes every word after it ({' '.join(values)}), so {missing} is missing: write it before the "
             f"options, as in liteshogi {called} {' '.join(needed)} {flag} ..."
         )
-    return [*leading, *moved, *kept] if moved else words
+    return [*leading, *(word for flag, values in kept for word in _option(flag, values))]
+
+
+def _option(flag: str, values: list[str]) -> list[str]:
+    """Return an option as words; a single value that looks like a flag stays in one word with its option."""
+    return [f"{flag}={values[0]}"] if len(values) == 1 and _is_flag(values[0]) else [flag, *values]
 
 
 def _grouped(words: list[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:

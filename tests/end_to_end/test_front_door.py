@@ -7,12 +7,16 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
+import tyro
 
 from liteshogi.__main__ import _run, _summaries, parse
 from liteshogi.verbs import SECTIONS, VERBS, kinds_overview, overview
+from liteshogi.word_order import arranged
 from search.rules.shogi import START_SFEN
 from tests.error_lines import error_lines
 from tests.yaneuraou_networks import network_bytes
@@ -254,6 +258,7 @@ def test_errors_are_one_line(arguments):
         ("explain startpos --net default --compare default default", "--net and --compare both name networks"),
         ("train dense -o OUT", "DATA: no file is named"),
         ("train dense -o OUT --valid SAMPLE SAMPLE", "so DATA is missing: write it before the options"),
+        ("train dense -o OUT --config EMPTY.json --valid SAMPLE SAMPLE", "so DATA is missing: write it before the opt"),
         ("test default --yardstick SAMPLE SAMPLE", "so DATA is missing: write it before the options"),
         ("train dense GAME -o OUT", "-o wcsc28.hcpe3"),
         ("train dense GAMES -o OUT", "convert them first: liteshogi convert"),
@@ -270,6 +275,7 @@ def test_unusable_options_are_refused_in_one_line(command, words, tmp_path, monk
     for suffix in ("sfen", "csa", "toml", "hcpe3"):
         (tmp_path / f"EMPTY.{suffix}").touch()
     (tmp_path / "BAD.sfen").write_text("startpos\n\n9/9 b - 1\n")
+    (tmp_path / "EMPTY.json").write_text("{}")
     assert _run([str(places.get(word, word)) for word in command.split()]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: ")
@@ -386,6 +392,48 @@ def test_data_after_an_option_with_several_values_is_found():
     assert (command.data, len(command.valid), command.output) == ((Path("a.hcpe3"),), 2, Path("out"))
     command = parse("train", ["resnet", "--auxiliary", "entered", "a.hcpe3"])
     assert (command.data, command.network.auxiliary) == ((Path("a.hcpe3"),), ("entered",))
+
+
+@dataclass(frozen=True)
+class Words:
+    data: tyro.conf.Positional[tuple[str, ...]]
+    valid: tuple[str, ...] = ()
+    lines: tuple[Literal["diagonals", "blocks"], ...] = ()
+    dims: tuple[int, int, int] = (16, 4, 32)
+    json: bool = False
+    config: Path | None = None
+
+
+def read(line: str, given: Words | None = None) -> Words:
+    return tyro.cli(Words, args=arranged(Words, line.split(), "train lite", given), default=given)
+
+
+@pytest.mark.parametrize(
+    ("line", "changes"),
+    [
+        ("a --json b --dims 4 2 8 c", {"data": ("a", "b", "c"), "json": True, "dims": (4, 2, 8)}),
+        ("--config=run.json a", {"data": ("a",), "config": Path("run.json")}),
+        ("--lines blocks a", {"data": ("a",), "lines": ("blocks",)}),
+        ("a --valid v --json --valid w", {"data": ("a",), "valid": ("v", "w"), "json": True}),
+        ("a --valid=v --valid=w x", {"data": ("a",), "valid": ("v", "w", "x")}),
+        ("a --valid=-v", {"data": ("a",), "valid": ("-v",)}),
+        ("--valid v -- a", {"data": ("a",), "valid": ("v",)}),
+    ],
+)
+def test_words_are_read_wherever_they_stand(line, changes):
+    assert read(line) == Words(**changes)
+
+
+@pytest.mark.parametrize("given", [None, Words(())])
+@pytest.mark.parametrize("line", ["--config run.json --valid v a", "--valid=v a", "--valid v --json --valid a"])
+def test_an_option_that_takes_the_data_is_named(line, given):
+    """The file of options may name no data."""
+    with pytest.raises(ValueError, match=r"--valid takes every word after it \(v a\), so DATA is missing: write it"):
+        read(line, given)
+
+
+def test_the_data_of_a_file_of_options_may_be_omitted():
+    assert read("--config run.json --valid v w", Words(("a",))).valid == ("v", "w")
 
 
 def test_the_summary_reports_the_number_of_mates_found(tmp_path, capsys):

@@ -25,7 +25,7 @@ def configured(command: type, words: list[str], kind: str) -> Any:
     `data`. Every option may be omitted. If it has a `kind`, it must be this one. Raises OSError or ValueError.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--config", type=Path)
+    parser.add_argument("--config", type=Path, nargs="?")  # tyro complains about a missing file
     path = parser.parse_known_args(words)[0].config
     if path is None:
         return None
