@@ -21,9 +21,10 @@ import torch
 from torch import nn
 
 from lite.datasets.description import describe_sources, short_names
+from lite.json_lines import whole_bytes
 from lite.program import release
 from lite.records.batch import Batch
-from lite.run_folder import RunWriter
+from lite.run_folder import RESULTS, RunWriter, find_run
 from lite.training.data import TrainingData
 from lite.training.folder import RunFolder, network_file
 from lite.training.held_out import HeldOut
@@ -342,6 +343,11 @@ def _saved_run(options: TrainingOptions, folder: RunFolder) -> SavedRun | None:
         if not folder.state.is_file():
             raise FileNotFoundError(f"{folder.state}: no such file, so there is no run to resume")
         return SavedRun.read(folder.state)
+    record = find_run(folder.path)
+    if record is not None and not record.verb.startswith("train ") and whole_bytes(folder.path / RESULTS):
+        raise OptionError(
+            f"`output` {options.output}: holds a run of liteshogi {record.verb}; choose another folder", "output"
+        )
     can_resume = folder.state.exists()
     if not options.overwrite and (can_resume or folder.network.exists()):  # a network may be kept without its state
         fields = ("output", "resume", "overwrite") if can_resume else ("output", "overwrite")

@@ -25,10 +25,10 @@ from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.records.formats import hcpe_dtype
-from lite.run_folder import read_run
+from lite.run_folder import RunPlan, RunWriter, read_run
 from lite.training import memory
 from lite.training.checkpoint import STATE, load_model, load_state, read_tensors, write_tensors
-from lite.training.log import EpochTest, Steps, lines_of, read_log
+from lite.training.log import EpochTest, Started, Steps, lines_of, read_log
 from lite.training.optimiser import OptimiserConfig, highest_rate, rate_at
 from lite.training.run import Outcome, Run
 from lite.training.testing import judge_net
@@ -265,6 +265,16 @@ def test_a_run_is_overwritten_only_on_request(options, records, held_out, tmp_pa
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
     assert not (tmp_path / "run" / "best.safetensors").exists()  # it belonged to the removed run
     assert len(list((tmp_path / "run" / "tensorboard").iterdir())) == 1
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_results_of_another_verb_are_kept(options, records, tmp_path, overwrite):
+    with RunWriter(tmp_path, RunPlan("match")) as writer:
+        writer.append(Started(3, 600.0))
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(OptionError, match=r"`output` .*: holds a run of liteshogi match; choose another folder"):
+        train_value(options(records, tmp_path, overwrite=overwrite))
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_other_content_under_the_same_name_is_refused(options, records, tmp_path):
