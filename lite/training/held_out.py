@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from lite.datasets.provenance import sha256_of
 from lite.records.file import Refusals
 from lite.records.formats import record_files
@@ -50,10 +52,17 @@ class HeldOut:
         return LeakageCheck(batches, positions)
 
     def test(self, model: Any, targets: TargetSchedule, epoch: int, step: int) -> HeldOutFigures:
-        """Test the network of an epoch, and keep its figures as the last ones."""
+        """Test the network of an epoch, and keep its figures as the last ones.
+
+        Raises FloatingPointError, with the last figures kept, if the loss is not finite.
+        """
         reader = self._task.reader(self._files, shuffle=False)
-        # Epochs are compared by the targets of the last step.
-        figures = self._task.test(model, ((batch, targets.at(batch, targets.steps - 1)) for batch in reader))
+        with np.errstate(all="ignore"):  # an overflow ends in a loss that is refused below
+            # Epochs are compared by the targets of the last step.
+            figures = self._task.test(model, ((batch, targets.at(batch, targets.steps - 1)) for batch in reader))
+        for loss in (figures.loss, figures.report.log_loss):
+            if loss is not None and not np.isfinite(loss):
+                raise FloatingPointError(f"held-out loss {loss}")
         self.refused = refused_while_reading(reader)
         self.last = EpochTest(epoch, step, figures.loss, dict(figures.parts), figures.report)
         return figures

@@ -20,7 +20,9 @@ def value_loss(
     if model is not None:
         rate = model.of_logits(logits)
         if exponent is None:
-            return functional.binary_cross_entropy(rate, target, reduction="none")
+            unknown = rate.isnan()  # PyTorch raises an error for such a rate, which ends all work on a GPU
+            losses = functional.binary_cross_entropy(rate.masked_fill(unknown, 0.5), target, reduction="none")
+            return losses.masked_fill(unknown, float("nan"))
         return (rate - target).abs() ** exponent
     if exponent is None:
         return functional.binary_cross_entropy_with_logits(logits, target, reduction="none")

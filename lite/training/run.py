@@ -243,7 +243,10 @@ class Run:
     def _end_epoch(self, epoch: int, log: RunLog, progress: Progress) -> None:
         """Test the network on the held-out games, and keep it if the options request that."""
         if self.options.valid:
-            figures = self.held_out.test(self.learner.average.model, self.learner.targets, epoch, self.step)
+            try:
+                figures = self.held_out.test(self.learner.average.model, self.learner.targets, epoch, self.step)
+            except FloatingPointError as error:
+                raise self._diverged(f"{error} after epoch {epoch} (step {self.step}): the weights diverge") from None
             assert self.held_out.last is not None
             log.write(self.held_out.last)
             progress.say(f"epoch {epoch}/{self.options.epochs}  {self.task.summary(figures)}")
@@ -328,12 +331,16 @@ class Run:
         """Return the error of a batch without a finite loss; weights and saved state are as before it."""
         epoch, place = divmod(self.step, self.steps_per_epoch)
         scores, results = batch.score.astype(np.int64), batch.result
+        return self._diverged(
+            f"{reason} in epoch {epoch + 1}, batch {place + 1} (step {self.step + 1}; scores {scores.min()}.."
+            f"{scores.max()}, results {results.min()}..{results.max()}): stopped before the weights were touched"
+        )
+
+    def _diverged(self, reason: str) -> OptionError:
+        """Return the error of a run with a loss that is not finite."""
         saved = f", or resume from the last saved state in {self.options.output}" * self.folder.state.is_file()
         return OptionError(
-            f"{reason} in epoch {epoch + 1}, batch {place + 1} (step {self.step + 1}; scores {scores.min()}.."
-            f"{scores.max()}, results {results.min()}..{results.max()}): stopped before the weights were touched. "
-            f"Lower `learning_rate`, or look at the data; then train again{saved}",
-            "learning_rate",
+            f"{reason}. Lower `learning_rate`, or look at the data; then train again{saved}", "learning_rate"
         )
 
 

@@ -336,6 +336,20 @@ def test_a_diverging_run_ends_with_one_error(options, records, tmp_path, threads
         train_value(options(records, tmp_path / "run", network=net, optimiser=far, threads=threads))
 
 
+@pytest.mark.parametrize("wrm", [None, (270.0, 340.0)])
+def test_a_diverging_run_ends_with_one_error_at_the_end_of_an_epoch(options, records, held_out, tmp_path, wrm):
+    """An epoch of one step is tested with the weights that diverge."""
+    far = OptimiserConfig(learning_rate=1e30, clip=0)
+    net = DenseConfig(width=8, hidden=(8,), perspectives=2)
+    run = options(records, tmp_path / "run", network=net, optimiser=far, batch_size=1 << 20, wrm=wrm)
+    words = r"^held-out loss (nan|inf) after epoch 1 \(step 1\): the weights diverge\. Lower `learning_rate`.* again$"
+    with pytest.raises(OptionError, match=words):
+        train_value(dataclasses.replace(run, valid=(held_out,)))
+    assert not (run.output / "state.safetensors").exists()
+    with pytest.raises(OptionError, match=r"^loss .*stopped before the weights were touched"):
+        train_value(dataclasses.replace(run, output=tmp_path / "untested"))
+
+
 def test_weights_are_untouched_by_a_bad_gradient(options, records, tmp_path, monkeypatch):
     run = value_run(options(records, tmp_path / "run"))
     batch = next(iter(run.batches()))
