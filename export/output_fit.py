@@ -2,7 +2,8 @@
 
 A network's logit is the chance of a win that it was trained for. Where it learnt from scores of another scale, or where
 quantisation moved it, `slope * logit + offset` predicts results better. The slope becomes part of the scale of the
-output, and so of the FV_SCALE that an nn.bin is exported with; the offset becomes part of the output's bias.
+output, and so of the FV_SCALE that an nn.bin is exported with; the offset becomes part of the output's bias. A draw
+output shares the scale and is no part of the fit: its integers are divided by the slope.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from export.positions import Sample
-from export.quantise import quantised_logits
+from export.quantise import WEIGHT_LIMIT, quantised_logits
 from lite.training.metrics import log_losses
 from lite.training.targets import sigmoid
 from search.evaluation.network import EvalNetwork
@@ -42,13 +43,20 @@ def fit_output(net: EvalNetwork, sample: Sample) -> tuple[EvalNetwork, OutputFit
     logits, result = quantised_logits(net, sample)[known], sample.result[known].astype(np.float64)
     slope, offset = _regression(logits, result)
     before, after = (float(log_losses(said, result).mean()) for said in (logits, slope * logits + offset))
-    output = net.layers[-1]
+    output, kinds = net.layers[-1], len(net.outputs)
     raw = round(offset / slope * net.output_divisor / net.logit_per_output)
-    bias = output.bias.copy()
-    bias[..., :: len(net.outputs)] += np.int32(raw)  # the value of every bucket
+    weight, bias = output.weight.copy(), output.bias.copy()
+    bias[..., ::kinds] += np.int32(raw)  # the value of every bucket
+    if kinds == 2:
+        draws = np.rint(weight[..., 1::2, :] / slope)
+        if np.abs(draws).max() > WEIGHT_LIMIT:
+            raise ValueError(
+                f"the weights of the draw output do not fit into int8 at the value's fitted slope {slope:.3g}"
+            )
+        weight[..., 1::2, :], bias[..., 1::2] = draws, np.rint(bias[..., 1::2] / slope)
     fitted = replace(
         net,
-        layers=(*net.layers[:-1], replace(output, bias=bias)),
+        layers=(*net.layers[:-1], replace(output, weight=weight, bias=bias)),
         logit_per_output=net.logit_per_output * slope,
     )
     return fitted, OutputFit(slope, offset, after - before)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from export.folded import FoldedNetwork, fold
+from export.output_fit import fit_output
 from export.positions import Sample, read_sample
 from export.quantise import INPUT_SHIFTS, ROUNDING, largest_scales, measure_cost, quantise, quantised_logits
 from lite.networks.value_network import ValueNetwork
@@ -16,7 +17,7 @@ from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, NO_RESULT, hcpe_dtype
 from search.evaluation.feature_sets import feature_set
-from search.evaluation.network import evaluate_reference
+from search.evaluation.network import EvalNetwork, evaluate_reference
 from search.evaluation.static_evaluation import MEN
 
 VALID = Path(__file__).parents[2] / "experiments" / "sample" / "valid_sample.hcpe3"
@@ -160,3 +161,30 @@ def test_a_draw_output_is_kept(positions: Sample) -> None:
     outputs = evaluate_reference(net, sample.pieces, sample.hands, sample.in_check) * net.logit_per_output
     assert np.abs(outputs - folded.activations(sample)[-1]).max() < 0.2
     assert net.cp_per_logit == 400.0
+
+
+def of_values_and_draws(sizes: tuple[float, float], sample: Sample, slope: float) -> tuple[EvalNetwork, Sample]:
+    """Return a network of two outputs with weights of these sizes, and results that follow its values by a slope."""
+    weight = np.random.default_rng(2).normal(0, np.array(sizes)[:, None], (2, 8))
+    net = quantise(made_up(1.0, ((weight, np.array([0.1, -2.0])),)), sample)
+    rate = 1 / (1 + np.exp(-slope * quantised_logits(net, sample)))
+    won = (np.random.default_rng(3).random(len(rate)) < rate).astype(np.float32)
+    return net, dataclasses.replace(sample, result=won)
+
+
+@pytest.mark.parametrize("slope", [0.6, 1.7])
+def test_a_fitted_value_leaves_the_draws(positions: Sample, slope: float) -> None:
+    net, sample = of_values_and_draws((0.3, 0.1), positions.part(0, 3000), slope)
+    fitted, fit = fit_output(net, sample)
+    assert fit.slope == pytest.approx(slope, rel=0.3)
+    before, after = (
+        evaluate_reference(one, sample.pieces, sample.hands, sample.in_check)[:, 1] * one.logit_per_output
+        for one in (net, fitted)
+    )
+    assert np.abs(after - before).max() < 0.1
+
+
+def test_a_value_whose_draws_would_leave_int8_is_not_fitted(positions: Sample) -> None:
+    net, sample = of_values_and_draws((0.1, 0.3), positions.part(0, 3000), 0.6)
+    with pytest.raises(ValueError, match="the weights of the draw output do not fit into int8"):
+        fit_output(net, sample)
