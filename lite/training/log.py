@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from lite.progress_line import say
 from lite.run_folder import Line, RunWriter, read_lines
 from lite.training.metrics import Report
 from search.system.metadata import quoted
@@ -67,12 +70,19 @@ Kind = TypeVar("Kind", Started, Steps, EpochTest)
 
 
 class RunLog:
-    """Writes the lines of a run and gives their numbers to TensorBoard; without a writer it keeps nothing."""
+    """Writes the lines of a run and gives their numbers to TensorBoard; without a writer it keeps nothing.
+
+    The lines are complete without TensorBoard, whose errors, as of a full disk, end its log alone.
+    """
 
     def __init__(self, record: RunWriter | None, tensorboard: Path, resumed_step: int | None = None) -> None:
         """`resumed_step`: the step from which a resumed run continues."""
-        self._record = record
-        self._board = None if record is None else _summary_writer(tensorboard, resumed_step)
+        self._record, self._folder = record, tensorboard
+        self._hook = threading.excepthook
+        self._board: Any = None
+        if record is not None:
+            with self._board_errors():
+                self._board = _summary_writer(tensorboard, resumed_step)
 
     def write(self, line: TrainingLine) -> None:
         """Append a line."""
@@ -80,15 +90,33 @@ class RunLog:
             return
         self._record.append(line)
         if self._board is not None:
-            for name, value in _numbers(line):
-                self._board.add_scalar(f"{line.kind}/{name}", value, line.step)
+            with self._board_errors():
+                for name, value in _numbers(line):
+                    self._board.add_scalar(f"{line.kind}/{name}", value, line.step)
 
     def __enter__(self) -> Self:
+        threading.excepthook = self._pass_thread_error
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._board is not None:
-            self._board.close()
+            with self._board_errors():
+                self._board.close()
+        threading.excepthook = self._hook
+
+    @contextmanager
+    def _board_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._board = None
+            say(f"warning: {self._folder}: no further log for TensorBoard: {error.strerror or quoted(error)}")
+
+    def _pass_thread_error(self, found: threading.ExceptHookArgs) -> None:
+        """Show the error of a thread; one in TensorBoard's thread is raised again by its next call."""
+        is_of_board = type(found.thread).__module__.startswith("tensorboard.")
+        if not (is_of_board and isinstance(found.exc_value, OSError)):
+            self._hook(found)
 
 
 def _numbers(line: TrainingLine) -> Iterator[tuple[str, float]]:

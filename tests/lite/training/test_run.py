@@ -480,6 +480,22 @@ def test_a_broken_tensorboard_does_not_stop_training(options, records, tmp_path,
     assert warning in capfd.readouterr().err
 
 
+def test_a_full_disk_ends_the_log_for_tensorboard_alone(options, records, tmp_path, monkeypatch, capfd):
+    """A limit of the size of files, which TensorBoard's file alone reaches, simulates a full disk."""
+    resource = pytest.importorskip("resource", reason="limits of files are POSIX's")
+    monkeypatch.setattr("lite.training.run.LOGGED_STEPS", 1)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, hard))
+    try:
+        assert train_value(options(records, tmp_path / "run", epochs=1, batch_size=8)) == Outcome(180, 180, None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert len(lines_of(Steps, read_log(tmp_path / "run"))) == 180
+    said = capfd.readouterr().err
+    assert said.count("tensorboard: no further log for TensorBoard: File too large") == 1
+    assert "Traceback" not in said
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="file systems of others take Unicode alone")
 def test_the_path_of_records_need_not_be_utf8(options, records, tmp_path):
     """The folder has a name in Shift_JIS, as after unpacking an archive. Networks cannot be written there."""
