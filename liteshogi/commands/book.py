@@ -13,6 +13,7 @@ from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Overwrite
 from liteshogi.json_output import json_text
 from search.book.convert import require_text_book, write_binary
+from search.system.interrupt import ends_as_interrupts
 from search.system.options import OptionError
 
 
@@ -47,7 +48,7 @@ class Command:
             read = so_far
             progress.show()
 
-        with Progress(size, done) as progress:
+        with ends_as_interrupts(), Progress(size, done) as progress:
             made = write_binary(self.book, target, note)
         if self.json:
             print(json_text(made))

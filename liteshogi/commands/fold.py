@@ -10,6 +10,7 @@ from export.fold import FoldReport, fold_file
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Net, Output, Overwrite
 from liteshogi.json_output import json_text
+from search.system.interrupt import ends_as_interrupts
 
 LISTED = 16
 """Most stacks that the text names."""
@@ -41,17 +42,18 @@ class Command:
     json: Json = False
 
     def run(self) -> None:
-        report = fold_file(
-            Path(self.net),
-            self.output,
-            self.data,
-            self.positions,
-            self.cp_per_logit,
-            self.keep_float,
-            self.overwrite,
-            self.fit_output,
-            self.onto,
-        )
+        with ends_as_interrupts():
+            report = fold_file(
+                Path(self.net),
+                self.output,
+                self.data,
+                self.positions,
+                self.cp_per_logit,
+                self.keep_float,
+                self.overwrite,
+                self.fit_output,
+                self.onto,
+            )
         print(json_text(report) if self.json else as_text(report, self.output))
         if not self.data and not self.json:
             print("no --data: measured on positions of random games, without results", file=sys.stderr)

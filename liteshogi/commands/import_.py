@@ -10,6 +10,7 @@ import tyro
 from export.nnue import import_nnue
 from liteshogi.commands.arguments import Json, Output, Overwrite
 from liteshogi.json_output import json_text
+from search.system.interrupt import ends_as_interrupts
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Command:
     json: Json = False
 
     def run(self) -> None:
-        found = import_nnue(self.net, self.output, self.fv_scale, self.overwrite, self.architecture or None)
+        with ends_as_interrupts():
+            found = import_nnue(self.net, self.output, self.fv_scale, self.overwrite, self.architecture or None)
         if self.json:
             print(json_text(found))
         else:

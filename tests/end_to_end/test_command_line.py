@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from liteshogi import __main__ as front_door
+from search.rules.shogi import START_SFEN
 from tests.error_lines import error_lines
+from tests.yaneuraou_networks import network_bytes
 
 BARE = (
     "import sys\nclass Missing:\n    def find_spec(self, name, *more):\n        if name in {missing!r}:\n"
@@ -109,9 +111,28 @@ def test_an_interruption_prints_one_line(monkeypatch, capsys):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize("words", [["convert", str(SAMPLE), "-o", "a.hcpe"], ["export", "dense-64-16", "-o", "net.h"]])
-def test_a_request_to_end_leaves_no_hidden_file(words, tmp_path):
+@pytest.mark.parametrize(
+    "line",
+    [
+        "convert SAMPLE -o a.hcpe",
+        "export dense-64-16 -o net.h",
+        "fold TRAINED -o net.safetensors --positions 100",
+        "import NN -o net.safetensors",
+        "book BOOK -o book.ybb",
+    ],
+)
+def test_a_request_to_end_leaves_no_hidden_file(line, tmp_path, tmp_path_factory):
     """SIGTERM arrives when all output is written under hidden names."""
+    inputs = tmp_path_factory.mktemp("inputs")
+    places = {
+        "SAMPLE": SAMPLE,
+        "TRAINED": Path(__file__).parents[1] / "data" / "networks" / "dense.safetensors",
+        "NN": inputs / "nn.bin",
+        "BOOK": inputs / "book.db",
+    }
+    places["NN"].write_bytes(network_bytes("SFNN_kp_64_7_32_hand64"))
+    places["BOOK"].write_text(f"#YANEURAOU-DB2016 1.00\nsfen {START_SFEN}\n7g7f none 0 0\n")
+    words = [str(places.get(word, word)) for word in line.split()]
     end = "import os, signal, sys; from search.system.files import WholeFile\n"
     end += "WholeFile.finish = lambda file: os.kill(os.getpid(), signal.SIGTERM)\n"
     script = f"{end}sys.argv = ['liteshogi', *{words!r}]\n{MAIN}"
