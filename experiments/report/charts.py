@@ -17,6 +17,7 @@ from typing import Any
 
 from experiments.drawing.fonts import NOTATION_FONT
 from experiments.language.catalogue import label
+from lite.notation.columns import columns_of
 
 Row = dict[str, Any]
 Spec = dict[str, Any]
@@ -37,6 +38,10 @@ EDGE = 12
 DIGITS = 5
 """Digits of the numbers in tooltips and of an axis with one value."""
 LEGEND_COLUMNS = 2
+DASHES: tuple[list[int], ...] = ([], [6, 3], [2, 2], [8, 2, 2, 2])
+"""Dashes of the lines: the next ones where the colours begin again."""
+ALL_TICKS = 10
+"""Greatest distance of whole numbers on an axis that each have a tick: Vega would put ticks between them."""
 TICK_DIGITS = ((1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
 """First digits of the ticks of a logarithmic axis: those that are enough, coarse ones first."""
 LEAST_TICKS = 4
@@ -45,8 +50,12 @@ ERROR = 1.96
 LINE_HEIGHT = 22
 """Height of a line of `intervals`, pixels."""
 NAME_LENGTH, NAME_HEIGHT = 26, 13
-"""Characters after which the name of such a line is wrapped, and the height of each further line of a name, pixels."""
+"""Columns after which the name of such a line is wrapped, and the height of each further line of a name, pixels."""
 PNG_WIDTH = 720
+LEGEND_SYMBOL = 70
+"""Pixels of a column of a legend beside its text."""
+PADDING = {"left": 5, "top": 5, "right": 18, "bottom": 5}
+"""Pixels around a chart: the last number of an axis reaches over its right end."""
 FONT = "system-ui, sans-serif"
 
 
@@ -64,7 +73,8 @@ def draw_png(chart: Chart) -> bytes:
     import vl_convert
 
     _register_font()
-    spec = {**chart.spec, "width": PNG_WIDTH, "title": chart.title}
+    spec = json.dumps({**chart.spec, "width": PNG_WIDTH, "title": chart.title}, ensure_ascii=False)
+    spec = spec.encode(errors="replace").decode()  # names of files that are not UTF-8
     png: bytes = vl_convert.vegalite_to_png(spec, config=config("#24292f", "#d8dce1", "#ffffff", FONT), scale=2)
     return png
 
@@ -83,7 +93,8 @@ def config(ink: str, grid: str, background: str, font: str) -> Spec:
     legend = {
         "orient": "bottom",
         "columns": LEGEND_COLUMNS,
-        "labelLimit": 160,
+        "labelLimit": PNG_WIDTH // LEGEND_COLUMNS - LEGEND_SYMBOL,
+        "layout": {"bottom": {"direction": "vertical"}},  # legends side by side would be wider than the chart
         "symbolLimit": 0,
         "symbolBaseFillColor": ink,
         "symbolBaseStrokeColor": ink,
@@ -91,6 +102,7 @@ def config(ink: str, grid: str, background: str, font: str) -> Spec:
     return {
         "background": background,
         "font": font,
+        "padding": PADDING,
         "view": {"stroke": None},
         "axis": {**words, "gridColor": grid, "domainColor": grid, "tickColor": grid, "labelLimit": 170},
         "legend": {**words, **legend},
@@ -111,7 +123,7 @@ def lines(title: str, rows: Sequence[Row], x: str, y: str, by: str, log: bool = 
         rows,
         {"x": across, "y": _measure(rows, y), "color": _colour(rows, by)},
         [
-            {"mark": {"type": "line", "strokeWidth": 1.6}},
+            {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": _dash(rows, by)},
             {
                 "mark": {"type": "point", "filled": True, "size": 45, "tooltip": HOVER},
                 "encoding": {
@@ -147,8 +159,8 @@ def intervals(title: str, rows: Sequence[Row], name: str, x: str, by: str, among
         "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1, "tooltip": HOVER},
         "encoding": {"x": _measure(rows, x), "color": colour, **_shape(rows)},
     }
-    wrapped = {text: textwrap.wrap(text, NAME_LENGTH) or [text] for text in (str(row[name]) for row in rows)}
-    axis = {"grid": True, "labelExpr": f"({json.dumps(wrapped)})[datum.label]"}
+    wrapped = {text: _wrapped(text) for text in (str(row[name]) for row in rows)}
+    axis = {"grid": True, "labelExpr": f"({json.dumps(wrapped, ensure_ascii=False)})[datum.label]"}
     down = {"y": {"field": label(name), "type": "nominal", "sort": None, "title": None, "axis": axis}}
     line_height = LINE_HEIGHT + NAME_HEIGHT * (max(map(len, wrapped.values())) - 1)
     height = line_height * len(wrapped) + LINE_HEIGHT
@@ -270,10 +282,21 @@ def _log_ticks(values: Sequence[float]) -> list[float]:
     return ticks
 
 
+def _wrapped(name: str) -> list[str]:
+    """Return the lines of a name, of at most NAME_LENGTH columns each."""
+    mark = "\0"  # stands for the second column of a wide character
+    spaced = "".join(one + mark * (columns_of(one) - 1) for one in name)
+    return [line.replace(mark, "") for line in textwrap.wrap(spaced, NAME_LENGTH)] or [name]
+
+
 def _across(rows: Sequence[Row], x: str, log: bool) -> Spec:
     """Return the x axis; whole numbers have no ticks between them."""
     values = [row[x] for row in rows]
-    whole = {"axis": {"tickMinStep": 1, "format": ",d"}} if all(isinstance(value, int) for value in values) else {}
+    whole: Spec = {}
+    if all(isinstance(value, int) for value in values):
+        least, most = min(values), max(values)
+        ticks = {"values": [*range(least, most + 1)]} if most - least <= ALL_TICKS else {}
+        whole = {"axis": {"tickMinStep": 1, "format": ",d", **ticks}}
     if log:
         scale = {"type": "log", "nice": False, "padding": EDGE}
         axis = {"values": _log_ticks(values), "labelOverlap": "greedy", "labelSeparation": 8}
@@ -302,6 +325,17 @@ def _colour(rows: Sequence[Row], by: str, among: Sequence[str] = ()) -> Spec:
     domain = list(dict.fromkeys([*among, *values]))
     legend = {"values": [value for value in domain if value in values]} if len(values) > 1 else None
     return {"field": label(by), "type": "nominal", "title": None, "scale": {"domain": domain}, "legend": legend}
+
+
+def _dash(rows: Sequence[Row], by: str) -> Spec:
+    """Return the dashes of lines of which several have one colour; nothing where each has its own."""
+    domain = list(dict.fromkeys(row[by] for row in rows))
+    if len(domain) <= len(COLOURS):
+        return {}
+    dashes = [DASHES[number // len(COLOURS) % len(DASHES)] for number in range(len(domain))]
+    scale = {"domain": domain, "range": dashes}
+    legend = {"symbolType": "stroke", "symbolSize": 300}
+    return {"strokeDash": {"field": label(by), "type": "nominal", "title": None, "scale": scale, "legend": legend}}
 
 
 def _shape(rows: Sequence[Row]) -> Spec:
