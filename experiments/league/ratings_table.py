@@ -22,7 +22,7 @@ class PlayerRow:
     share: float | None
     """Share of the points of the player's games; None without a game."""
     superiority: float | None
-    """Chance that the player is stronger than the next one; None for the last."""
+    """Chance that the player is stronger than the next one; None for the last, and where one of both has no game."""
     wins: int
     draws: int
     losses: int
@@ -63,6 +63,7 @@ def standings(names: Sequence[str], meetings: Sequence[Meeting]) -> Standings:
     met = [one for one in meetings if one.games]
     ratings = rate(len(names), met)
     order = sorted(range(len(names)), key=lambda player: -ratings.elo[player])
+    played = {player for one in met for player in (one.first, one.second)}
     rows = []
     for player, following in zip(order, [*order[1:], None], strict=True):
         own = [one for one in met if one.first == player]
@@ -78,7 +79,9 @@ def standings(names: Sequence[str], meetings: Sequence[Meeting]) -> Standings:
                 points=points,
                 games=games,
                 share=points / games if games else None,
-                superiority=None if following is None else ratings.superiority(player, following),
+                superiority=None
+                if following is None or not {player, following} <= played
+                else ratings.superiority(player, following),
                 wins=sum(one.wins for one in own) + sum(one.losses for one in others),
                 draws=draws,
                 losses=sum(one.losses for one in own) + sum(one.wins for one in others),

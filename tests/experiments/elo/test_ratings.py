@@ -233,6 +233,7 @@ def test_the_table_has_the_columns_of_ordo():
     assert lines[0].split()[5:] == ["11.0", "16", "69", f"{100 * first.superiority:.0f}", "9", "4", "3", "25"]
     assert first.superiority > 0.5
     assert [line.split()[8] for line in lines][-1] == "---"
+    assert all(row.superiority is None for row in report.players[2:])  # the next one has no game, or there is none
     met = meetings_text(report.meetings).splitlines()
     assert len(met) == 3
     assert " ".join(met[1].split()) == "weak - weakest : 5 - 3 - 0 81 % pairs 0, 0, 1, 1, 2"
