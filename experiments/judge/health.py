@@ -100,8 +100,8 @@ class ScoreLevel:
 
     mean: float
     """Mean score."""
-    error: float
-    """Standard error of `mean`."""
+    error: float | None
+    """Standard error of `mean`; None for a single position."""
     positive: float
     """Share of scores above 0."""
 
@@ -112,7 +112,7 @@ class SearchHealth:
 
     nodes: int
     mean: float
-    error: float
+    error: float | None
     positive: float
     """Share of scores above 0."""
     sign_accuracy: float
@@ -138,8 +138,8 @@ class DepthStep:
     to_depth: int
     mean: float
     """Mean change."""
-    error: float
-    """Standard error of `mean`."""
+    error: float | None
+    """Standard error of `mean`; None for a single position."""
     size: float
     """Mean absolute change of the score."""
 
@@ -166,8 +166,9 @@ class AgainCounts:
     """Number of first searches with another score."""
     moves_kept: int
     """Number of other positions whose move stays."""
-    change: tuple[float, float] | None
-    """Mean absolute change of the other positions' scores, centipawns, and its standard error; None without others."""
+    change: tuple[float, float | None] | None
+    """Mean absolute change of the other positions' scores, centipawns, and its standard error, which is None for a
+    single position; None without others."""
 
 
 @dataclass(frozen=True)
@@ -306,7 +307,7 @@ def _again(made: Sequence[SearchedAgain]) -> AgainCounts:
     return AgainCounts(
         mates=len(mates),
         mates_kept=sum(_same_mate(row.first, row.again) for row in mates),
-        mates_not_longer=sum(abs(row.again) >= abs(row.first) for row in mates),
+        mates_not_longer=sum(_same_mate(row.first, row.again) and abs(row.again) >= abs(row.first) for row in mates),
         mates_found_afresh=sum(_same_mate(row.first, row.afresh) for row in mates),
         lost=tuple(row for row in mates if not all(_same_mate(row.first, one) for one in (row.again, row.afresh))),
         draws=len(draws),

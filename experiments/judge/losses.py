@@ -86,8 +86,8 @@ class VariantLoss:
     """Name of the variant: the engine as it is, or without a step."""
     loss: float
     """Mean loss per move."""
-    error: float
-    """Standard error of `loss`."""
+    error: float | None
+    """Standard error of `loss`; None for a single position."""
     over_100: float
     """Share of losses above 100 centipawns."""
     over_200: float
@@ -99,7 +99,7 @@ class VariantLoss:
     difference: float | None = None
     """Difference of the loss from the first variant's; None for the first."""
     difference_error: float | None = None
-    """Standard error of `difference`."""
+    """Standard error of `difference`; None for the first, and for a single position."""
 
 
 @dataclass(frozen=True)
@@ -177,11 +177,17 @@ def worst_of(rows: Sequence[JudgedPosition]) -> list[JudgedPosition]:
     return [row for row in worst if row.losses[0] > 0]
 
 
-def mean_and_error(values: Sequence[float] | np.ndarray) -> tuple[float, float]:
-    """Return the mean and its standard error, rounded to a tenth."""
+def mean_and_error(values: Sequence[float] | np.ndarray) -> tuple[float, float | None]:
+    """Return the mean and its standard error, rounded to a tenth; a single value has no known error."""
     found = np.asarray(values, float)
-    error = found.std(ddof=1) / math.sqrt(len(found)) if len(found) > 1 else 0.0
-    return round(float(found.mean()), 1), round(float(error), 1)
+    error = round(float(found.std(ddof=1) / math.sqrt(len(found))), 1) if len(found) > 1 else None
+    return round(float(found.mean()), 1), error
+
+
+def error_text(error: float | None, form: str) -> str:
+    """Return an error behind its sign, `+- 1.2`, in a format; blanks of that width for an unknown one."""
+    text = f"+- {error or 0.0:{form}}"
+    return " " * len(text) if error is None else text
 
 
 @dataclass(frozen=True)

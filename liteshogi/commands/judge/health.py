@@ -8,6 +8,7 @@ from pathlib import Path
 import tyro
 
 from experiments.judge.health import HealthOptions, HealthReport, examine
+from experiments.judge.losses import error_text
 from liteshogi.commands.arguments import Json, Output
 from liteshogi.json_output import json_text
 
@@ -37,22 +38,25 @@ def as_json(report: HealthReport) -> str:
 def as_text(report: HealthReport) -> str:
     """Return the report for a reader."""
     teacher, again = report.teacher, report.again
+    level = f"{teacher.mean:+.0f} {error_text(teacher.error, '.0f')}".rstrip()
     lines = [
         f"{report.engine}, {report.positions} quiet positions; the teacher's scores: mean "
-        f"{teacher.mean:+.0f} +- {teacher.error:.0f} cp, {100 * teacher.positive:.1f} % above 0",
+        f"{level} cp, {100 * teacher.positive:.1f} % above 0",
         f"{'':30s}    nodes  mean score  above 0  teacher's sign   rmse  move of {report.long_nodes:,} nodes",
     ]
     for variant in report.variants:
         for row in variant.nodes:
             lines.append(
-                f"{variant.name:30s}{row.nodes:9,} {row.mean:+5.0f} +- {row.error:2.0f} "
+                f"{variant.name:30s}{row.nodes:9,} {row.mean:+5.0f} {error_text(row.error, '2.0f')} "
                 f"{100 * row.positive:6.1f} % {100 * row.sign_accuracy:12.1f} % {row.rmse:7.0f} "
                 f"{100 * row.as_long:9.1f} %"
             )
     lines.append("\nto depth  the score changes by  size")
     for step in report.steps:
-        lines.append(f"{step.to_depth:8d} {step.mean:+13.1f} +- {step.error:4.1f}  {step.size:5.1f}")
-    change = f", scores changed by {again.change[0]:.0f} +- {again.change[1]:.0f}" if again.change else ""
+        lines.append(f"{step.to_depth:8d} {step.mean:+13.1f} {error_text(step.error, '4.1f')}  {step.size:5.1f}")
+    change = ""
+    if again.change is not None:
+        change = f", scores changed by {again.change[0]:.0f} {error_text(again.change[1], '.0f')}".rstrip()
     lines += [
         "\nsearched again with the full table, near games' ends:",
         f"of {again.mates} mates {again.mates_kept} kept, {again.mates_not_longer} no longer; "

@@ -8,7 +8,7 @@ from pathlib import Path
 import tyro
 
 from experiments.judge.judge import Judging
-from experiments.judge.losses import OVER, LossOptions, LossReport, measure_losses
+from experiments.judge.losses import OVER, LossOptions, LossReport, error_text, measure_losses
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Output
 from liteshogi.json_output import json_text
@@ -48,9 +48,10 @@ def as_text(report: LossReport) -> str:
     ]
     for row in report.variants:
         shares = "  ".join(f"{100 * share:6.1f} %" for share in (row.over_100, row.over_200, row.over_400))
-        line = f"{row.name:30s} {row.loss:6.1f} +- {row.error:4.1f}  {shares}     {100 * row.as_judge:6.1f} %"
+        loss = f"{row.loss:6.1f} {error_text(row.error, '4.1f')}"
+        line = f"{row.name:30s} {loss}  {shares}     {100 * row.as_judge:6.1f} %"
         if row.difference is not None:
-            line += f"   {row.difference:+6.1f} +- {row.difference_error:4.1f}"
+            line += f"   {row.difference:+6.1f} {error_text(row.difference_error, '4.1f')}".rstrip()
         lines.append(line)
     if report.worst:
         lines.append("\nloss  move   best    score, of the best  position")

@@ -138,7 +138,7 @@ def test_lost_mates_and_draws_are_counted_and_listed():
         ("c", 0, 0, 0, "x"),
         ("d", CLIP - 20, 9000, 90, "y"),
         ("e", 0, 30, 0, "x"),
-        ("f", MATE - 5, 9 - MATE, MATE - 5, "x"),
+        ("f", MATE - 5, 3 - MATE, MATE - 5, "x"),
     ]
     found = _again(
         [
@@ -149,7 +149,7 @@ def test_lost_mates_and_draws_are_counted_and_listed():
     assert (found.mates, found.mates_kept, found.mates_not_longer, found.mates_found_afresh) == (3, 2, 1, 2)
     assert [row.position for row in found.lost] == ["b", "f"]
     assert (found.draws, found.draws_kept, found.others, found.moves_kept) == (2, 1, 1, 0)
-    assert found.change == (20.0, 0.0)
+    assert found.change == (20.0, None)
 
 
 def test_changes_by_depth_end_where_half_of_the_searches_end():

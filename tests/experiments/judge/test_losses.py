@@ -89,6 +89,8 @@ def test_figures_of_losses_by_hand():
         difference=103.3,
         difference_error=3.3,
     )
+    alone = _variant("x", losses[:1], first[:1], np.array([True]))
+    assert (alone.loss, alone.error, alone.difference, alone.difference_error) == (100.0, None, 100.0, None)
 
 
 def test_an_engine_that_judges_itself_has_no_loss(positions, tmp_path, known_judge):
