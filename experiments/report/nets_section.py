@@ -111,7 +111,8 @@ def _of_table(run: str, plan: Plan, name: str, rows: Sequence[Net]) -> Iterator[
             for row in rows
             if row.point and row.net.tested.d1_rmse is not None
         ]
-        yield lines(f"{title}: d1-RMSE", drawn, over, D1, "line", log=over != SHARE)
+        if drawn:
+            yield lines(f"{title}: d1-RMSE", drawn, over, D1, "line", log=over != SHARE)
     elif table.form == "games":
         for worth in (D1, "residual", ACCURACY):
             played = [(found, row) for row in rows if worth in (found := _hover(row) | _d1(row) | _elo(row, "nodes"))]

@@ -84,6 +84,17 @@ def test_a_sweep_without_a_network_is_reported(tmp_path: Path) -> None:
     assert section.tables[0].lines == [["out", NONE_DONE]]
 
 
+def test_a_table_over_positions_without_the_yardstick_is_reported(tmp_path: Path) -> None:
+    given = {"table": {"t": {"over": "positions"}}, "point": [{"name": "a"}, {"name": "b", "width": 32}]}
+    with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(**given), "file": "plan.toml"})) as writer:
+        results = Results.of(writer)
+        for point in planned(**given).listed:
+            net = net_of(point, 50.0)
+            results.add(replace(net, tested=replace(net.tested, d1_rmse=None, d1_rmse_error=None)))
+    section = nets_section(runs_of(tmp_path / "out"))
+    assert "out: t" in [table.title for table in section.tables]
+
+
 def test_failed_points_are_shown_with_their_reasons(sweep: Path, tmp_path: Path) -> None:
     failed = Failed("dense-1", 0, label="dense width 512", why="the loss is nan")
     with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(), "file": "plan.toml"})) as writer:
