@@ -104,7 +104,9 @@ def as_page(
     headers = [f"{key}：{value}" for key, values in game.headers.items() for value in values.split("\n")]
     result = f'<span id="result">{escape(result_text(figures, words))}</span>'
     about = " · ".join([*(escape(one or "") for one in handicap), result, *map(escape, [searched, *headers])])
-    return _html(title, about, steps, words)
+    score_axis, _, _ = words.score_axis.partition("\n")
+    axes = " · ".join(axis.format(black=sides[0]) for axis in (words.win_rate_axis, score_axis))
+    return _html(title, about, axes, steps, words)
 
 
 def _with_move(step: GameStep, game: Game, figures: GameFigures, ply: int, words: Words) -> GameStep:
@@ -129,8 +131,8 @@ def _with_move(step: GameStep, game: Game, figures: GameFigures, ply: int, words
     )
 
 
-def _html(title: str, about: str, steps: Sequence[GameStep], words: Words) -> str:
-    """Return the whole page. about: HTML below the title."""
+def _html(title: str, about: str, axes: str, steps: Sequence[GameStep], words: Words) -> str:
+    """Return the whole page. about: HTML below the title. axes: what the graph and the lists show."""
 
     def part(name: str) -> str:
         return (_PARTS / name).read_text(encoding="utf-8")
@@ -147,7 +149,8 @@ def _html(title: str, about: str, steps: Sequence[GameStep], words: Words) -> st
 <nav>{buttons}</nav>
 <div id="said"></div>
 </div>
-<div><svg id="graph" preserveAspectRatio="none"></svg>
+<div><p id="axes">{escape(axes)}</p>
+<svg id="graph" role="img" aria-labelledby="axes" preserveAspectRatio="none"></svg>
 <section id="mistakes"><h2>{escape(words.mistakes)}</h2><button id="next">{escape(words.next_mistake)}</button>
 <ol></ol></section>
 <div id="moves"></div></div>

@@ -59,7 +59,8 @@ def draw_analysis(figures: GameFigures, path: Path, fonts: Sequence[str], words:
 
         top.fill_between(plies, 0, rates, color=COLOURS["black"], alpha=0.16, lw=0)
         top.fill_between(plies, rates, 100, color=COLOURS["white"], alpha=0.16, lw=0)
-        top.plot(plies, rates, color=COLOURS["black"], lw=1.6)
+        dot: Any = {"marker": "o", "clip_on": False} if len(plies) == 1 else {}  # a line of one position is invisible
+        top.plot(plies, rates, color=COLOURS["black"], lw=1.6, **dot)
         top.axhline(50, color="#999999", lw=0.8)
         top.set(ylabel=words.win_rate_axis.format(**named), ylim=(0, 100), yticks=range(0, 101, 25))
         right = top.secondary_yaxis("right", functions=(lambda rate: 100 - rate, lambda rate: 100 - rate))
@@ -67,7 +68,7 @@ def draw_analysis(figures: GameFigures, path: Path, fonts: Sequence[str], words:
 
         _mark_moves(top, rows, words)
         bottom.axhline(0, color="#999999", lw=0.8)
-        bottom.plot(plies, drawn, color="#1f6fb4", lw=1.4)
+        bottom.plot(plies, drawn, color="#1f6fb4", lw=1.4, **dot)
         bottom.set(
             xlabel=words.move_axis,
             ylabel=words.score_axis.format(limit=limit, **named),

@@ -165,6 +165,18 @@ def test_comments_below_the_ending_are_shown_with_the_last_move(game: Game) -> N
     assert re.search(r"\n   6 [^\n]+\n\*終局\nまで5手で", write_kif(commented, every, [None] * len(game.moves)))
 
 
+@pytest.mark.parametrize(
+    ("words", "axes"),
+    [
+        (ENGLISH, "win rate of black, % · score of black, centipawns"),
+        (JAPANESE, "下手の勝率（%） · 下手から見た評価値"),
+    ],
+    ids=["en", "ja"],
+)
+def test_the_page_says_whose_scores_it_shows(game: Game, words: Words, axes: str) -> None:
+    assert f'<p id="axes">{axes}</p>' in page_in(words, game)
+
+
 CLICKS = """
 <script type="module">
 const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));

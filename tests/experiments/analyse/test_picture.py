@@ -33,6 +33,17 @@ def test_the_picture_shows_the_game(tmp_path):
     draw_analysis(replace(figures(game, invented(game, 4)), names=("Carol $x_$", "$")), path, fonts)
 
 
+def test_a_single_position_is_drawn_as_a_dot(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("experiments.analyse.picture.save_figure", lambda figure, path: drawn.append(figure))
+    game = find_game(DATA / "scored.csa", 1)
+    for count in (1, 2):
+        draw_analysis(figures(game, invented(game, 4)[:count]), tmp_path / "picture.png", japanese_fonts())
+    one, two = [[line for axes in figure.axes for line in axes.lines if line.get_marker() == "o"] for figure in drawn]
+    assert [list(line.get_xdata()) for line in one] == [[0], [0]]
+    assert not two
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_labels_of_the_picture_do_not_overlap(tmp_path, monkeypatch, seed):
     drawn = []
