@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from experiments.elo.strength import student
 from experiments.jobs.ledger import LandedJob
 from experiments.judge.judged_match import Shares, SharesReport
 from experiments.report.charts import MACHINE, Row, around, intervals
@@ -31,7 +32,8 @@ def judged_match_section(runs: Sequence[Run]) -> Section:
         cells.append([run.name, first, second, judge, str(options["plies"]), *played, share, origin.machine])
         if report is not None:
             named = {"run": run.name, "first": first, "against": second, "judge": judge, "command": origin.command}
-            found = around(RATE, report.share, report.share_error)
+            reach = 0.0 if report.share_error is None else student(report.pairs - 1)
+            found = around(RATE, report.share, report.share_error, reach)
             rows.append({**named, **found, "games": report.games, MACHINE: origin.machine})
     charts = [intervals("Win rate where games were broken off", rows, "run", RATE, "against")] if rows else []
     about = (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.judge.losses import JudgedPosition, variant_losses, worst_of
+from experiments.elo.strength import student
+from experiments.judge.losses import JudgedPosition, error_text, variant_losses, worst_of
 from experiments.report.charts import Row, around, intervals
 from experiments.report.section import Board, Run, Section, Table, origin_of
 from lite.run_folder import read_lines
@@ -23,17 +24,23 @@ def judgement_section(runs: Sequence[Run]) -> Section:
         record = run.record
         judge = f"{record.conditions['judge']['name']}, {record.options['judge_nodes']:,} nodes"
         positions = list(read_lines(run.path, JudgedPosition))
-        for one in variant_losses([str(name) for name in record.goal["variants"]], positions):
+        names = [str(name) for name in record.goal["variants"]]
+        if not positions:
+            cells += [[run.name, f"{record.goal['engine']}, {name}", "no position yet", "", judge] for name in names]
+            continue
+        for one in variant_losses(names, positions):
             name = f"{record.goal['engine']}, {one.name}"
-            found = around(LOSS, one.loss, one.error)
+            reach = 0.0 if one.error is None else student(len(positions) - 1)
+            found = around(LOSS, one.loss, one.error, reach)
+            loss = f"{one.loss:.1f} {error_text(one.error, '.1f')}".rstrip()
             rows.append({"player": f"{run.name}: {name}", **found, "as the judge": one.as_judge, "judge": judge})
-            cells.append([run.name, name, f"{one.loss:.1f} +- {one.error:.1f}", f"{one.as_judge:.1%}", judge])
+            cells.append([run.name, name, loss, f"{one.as_judge:.1%}", judge])
         boards += [_board(run.name, row) for row in worst_of(positions)[:BOARDS]]
     charts = [intervals("Loss per move, by the judge", rows, "player", LOSS, "judge")] if rows else []
     table = Table(("run", "player", LOSS, "as the judge", "judge"), cells)
     about = (
-        "Mean loss with its 95 % interval. The boards are the positions with the greatest losses; scores are the "
-        "mover's."
+        "Mean loss, in the chart with its 95 % interval, in the table with its standard error. The boards are the "
+        "positions with the greatest losses; scores are the mover's."
     )
     return Section("Judged moves", about, charts, [table], [origin_of(run) for run in runs], boards)
 

@@ -5,7 +5,6 @@ Charts are described in Vega-Lite; their colours are CSS variables, so charts ar
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -17,7 +16,7 @@ from experiments.drawing.fonts import NOTATION, font_face
 from experiments.drawing.html_page import html_page, json_script
 from experiments.language.catalogue import label, reader
 from experiments.language.english import ENGLISH
-from experiments.report.charts import FONT, config
+from experiments.report.charts import FONT, LEGEND_SYMBOL, config
 from experiments.report.section import Board, Origin, Section, Table
 
 STYLE = """
@@ -30,7 +29,7 @@ body { background: var(--page); color: var(--ink); font: 16px/1.5 system-ui, san
 a { color: var(--link) }
 h1, h2 { line-height: 1.2 } h2 { border-top: 1px solid var(--grid); margin-top: 2.5rem; padding-top: 1rem }
 p, figcaption, nav { color: var(--faint) } p { max-width: 60rem }
-figure { break-inside: avoid; margin: 1.5rem 0 } h3 { font-size: 1rem; margin: 0 0 .3rem }
+figure { break-inside: avoid; margin: 1.5rem 0 } h3 { font-size: 1rem; margin: 0 0 .3rem; overflow-wrap: anywhere }
 .chart { width: 100% } .chart svg { height: auto; max-width: 100% }
 /* A shade at the right edge shows that a table continues. */
 .wide { background: linear-gradient(to left, var(--page) 1rem, transparent 3rem) 100% 0 / 3rem 100% no-repeat local,
@@ -45,7 +44,7 @@ td.short { white-space: nowrap } td.long { min-width: 16rem; overflow-wrap: anyw
   .wide td:first-child { max-width: 8.5rem; overflow-wrap: anywhere; white-space: normal }
 }
 .boards { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)) }
-.boards figure { margin: 0 } .boards img { background: #ffffff; width: 100% }
+.boards figure { margin: 0 } .boards svg { background: #ffffff; height: auto; width: 100% }
 .boards figcaption { font-size: .8rem; overflow-wrap: anywhere }
 #vg-tooltip-element { background: var(--page); border-color: var(--grid); color: var(--ink);
   max-width: min(30rem, 80vw) }
@@ -61,7 +60,10 @@ td.short { white-space: nowrap } td.long { min-width: 16rem; overflow-wrap: anyw
 NOT_DRAWN = "This chart could not be drawn"
 DRAW = """
 const drawn = JSON.parse(document.getElementById("charts").textContent);
-drawn.config.legend.labelLimit = Math.min(400, document.body.clientWidth / 2 - 70); // two columns fit a phone
+const legend = drawn.config.legend;
+const width = document.body.clientWidth;
+if (width < 600) legend.columns = 1; // a phone: a legend begins at the right of the numbers of the y axis
+legend.labelLimit = width < 600 ? width - 110 : Math.min(400, width / legend.columns - LEGEND_SYMBOL);
 const options = { renderer: "svg", actions: false, config: drawn.config };
 const draw = (spec, number) => vegaEmbed(`#chart-${number}`, spec, options).catch((error) => {
   document.getElementById(`chart-${number}`).textContent = `NOT_DRAWN: ${error}`;
@@ -89,6 +91,7 @@ def as_page(title: str, sections: Sequence[Section], pictures: Mapping[int, str]
     import vl_convert
 
     is_english = reader() is ENGLISH
+    needs_font = not is_english or any(section.boards for section in sections)
     links = [f'<a href="#{_anchor(one.title)}">{escape(one.title)}</a>' for one in sections]
     links.append(f'<a href="#origins">{escape(label(ORIGINS))}</a>')
     charts = [chart for section in sections for chart in section.charts]
@@ -101,18 +104,19 @@ def as_page(title: str, sections: Sequence[Section], pictures: Mapping[int, str]
         "config": config("var(--ink)", "var(--grid)", "transparent", FONT if is_english else FONTS),
     }
     bundle = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its stub lacks the default
-    script = DRAW.replace("NOT_DRAWN", label(NOT_DRAWN))
+    script = DRAW.replace("NOT_DRAWN", label(NOT_DRAWN)).replace("LEGEND_SYMBOL", str(LEGEND_SYMBOL))
     body = [
-        *(() if is_english else (HIDE,)),
+        *((HIDE,) if needs_font else ()),
         f"<h1>{escape(title)}</h1>",
         f"<nav>{' · '.join(links)}</nav>",
         *parts,
         _origins([origin for section in sections for origin in section.origins]),
         json_script("charts", drawn),
         f"<script>{bundle}</script>",
-        f"<script>{script if is_english else SHOW.replace('DRAW', script)}</script>",
+        f"<script>{SHOW.replace('DRAW', script) if needs_font else script}</script>",
     ]
-    style = STYLE if is_english else f"{font_face()}\n{STYLE}{STYLE_OF_JAPANESE}"
+    font = f"{font_face()}\n" if needs_font else ""
+    style = f"{font}{STYLE}{'' if is_english else STYLE_OF_JAPANESE}"
     return html_page(title, style, "\n".join(body), reader().code)
 
 
@@ -129,7 +133,8 @@ def _section(section: Section, number: int, pictures: Mapping[int, str]) -> str:
             f'<figure><h3>{escape(chart.title)}</h3><div class="chart" id="chart-{place}"></div>{link}</figure>'
         )
     if section.boards:
-        parts.append(f'<div class="boards">{"".join(map(_board, section.boards))}</div>')
+        boards = "".join(_board(board, f"board-{place}-") for place, board in enumerate(section.boards))
+        parts.append(f'<div class="boards">{boards}</div>')
     parts += map(_table, section.tables)
     return "\n".join([*parts, "</section>\n"])
 
@@ -152,15 +157,13 @@ def _cell(text: str) -> str:
     return f"<td{kind}>{escape(text)}</td>"
 
 
-def _board(board: Board) -> str:
-    """Return a board as an image of its own: the ids inside equal those of other boards."""
-    svg = str(cshogi.Board(board.sfen).to_svg())
-    source = base64.b64encode(svg.encode()).decode()
+def _board(board: Board, prefix: str) -> str:
+    """Return a board within the page, whose font it needs; `prefix` makes its ids differ from those of other boards."""
+    svg = re.sub(r'\b(id="|href="#)', rf"\g<1>{prefix}", str(cshogi.Board(board.sfen).to_svg()))
+    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(board.sfen)}" ', 1)
+    svg = svg.replace('font-family="serif"', f"font-family=\"serif, '{NOTATION}'\"")
     words = "<br>".join(map(escape, board.words))
-    return (
-        f'<figure><img alt="{escape(board.sfen)}" src="data:image/svg+xml;base64,{source}">'
-        f"<figcaption>{words}</figcaption></figure>"
-    )
+    return f"<figure>{svg}<figcaption>{words}</figcaption></figure>"
 
 
 def _anchor(title: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.elo.strength import student
 from experiments.jobs.protocol import Stopped
 from experiments.judge.judge import Judging
 from experiments.judge.judged_match import JudgedMatch, Shares, SharesReport, play_judged_match
@@ -175,7 +176,7 @@ def test_a_report_shows_a_judged_match(match, scripted, tmp_path):
     (row,) = section.charts[0].spec["data"]["values"]
     share, error = report.share, report.share_error
     assert (row[RATE], row["games"]) == (pytest.approx(share, abs=1e-4), 6)
-    assert row[f"{RATE} to"] - row[RATE] == pytest.approx(1.96 * error, abs=1e-3)
+    assert row[f"{RATE} to"] - row[RATE] == pytest.approx(student(report.pairs - 1) * error, abs=1e-3)
     (line,) = section.tables[0].lines
     assert line[1:3] == ["default (200 nodes, futility_margin=250)", "default (200 nodes)"]
     assert line[3:8] == ["Scripted, 500 nodes", "7", "6", "0", f"{share:.3f} +- {error:.3f}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from experiments.labels.yardstick import D1Figures
 from experiments.loop.stage_results import CandidateTrained, FirstNetwork, GateResult, LoopStanding, RecordsMade
 from experiments.loop.stages import Stage
 from experiments.report.section import Run
+from experiments.tuning.tune import chosen_parameters
 from lite import run_folder
 from lite.run_folder import Line, Machine, Maker, Net, RunPlan, RunWriter, read_run
 
@@ -127,5 +128,11 @@ def make_judgement(folder: Path, positions: int) -> Path:
 
 @pytest.fixture
 def tuning(tmp_path: Path) -> Path:
-    options = {"names": ["razor_margin"], "nodes": 100, "games": 40, "gain": None, "seed": 1}
-    return made(tmp_path / "tuning", RunPlan("tune", options), pair_lines(PAIRS))
+    (razor_margin,) = chosen_parameters(["razor_margin"], 100)
+    return make_tuning(tmp_path / "tuning", {"razor_margin": razor_margin.default})
+
+
+def make_tuning(folder: Path, defaults: Mapping[str, int]) -> Path:
+    options = {"names": [*defaults], "defaults": [*defaults.values()]}
+    options |= {"nodes": 100, "games": 40, "gain": None, "seed": 1}
+    return made(folder, RunPlan("tune", options), pair_lines(PAIRS))

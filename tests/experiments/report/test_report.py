@@ -15,19 +15,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.drawing.fonts import NOTATION
+from experiments.drawing.pictures import NAMED_NUMBERS
+from experiments.elo.strength import student
 from experiments.language.catalogue import reading
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
 from experiments.language.words import Words
 from experiments.report.charts import PNG_WIDTH, draw_png, interval, lines, pareto_front, points
-from experiments.report.judgement_section import BOARDS, judgement_section
+from experiments.report.judgement_section import BOARDS, LOSS, judgement_section
 from experiments.report.league_section import league_section
 from experiments.report.loop_section import loop_section
 from experiments.report.match_section import match_section
 from experiments.report.report import Report, find_runs, read_sections, write_report
 from experiments.report.tuning_section import tuning_section
 from lite.run_folder import RESULTS, Machine, RunPlan
-from tests.experiments.report.conftest import MAKER, MATCH, made, make_judgement, make_league, make_match, run_of
+from search.alphabeta.parameters import parameters_for
+from tests.experiments.report.conftest import (
+    MAKER,
+    MATCH,
+    made,
+    make_judgement,
+    make_league,
+    make_match,
+    make_tuning,
+    run_of,
+)
 
 vl_convert = pytest.importorskip("vl_convert", reason="charts need vl-convert-python")
 
@@ -51,7 +64,7 @@ def test_a_page_needs_no_other_files(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     own = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)  # the library contains addresses of its schemas
     assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', own)
-    assert "url(" not in own
+    assert re.findall(r"url\((?!data:)", own) == []
     assert "@import" not in own
     anchors = re.findall(r'href="#([^"]*)"', own)
     assert len(anchors) >= 6
@@ -105,6 +118,29 @@ def test_judged_moves_have_losses_and_boards_of_the_worst(tmp_path: Path) -> Non
     assert section.tables[0].lines == [["mine", "mine, as it is", "103.0 +- 0.8", "0.0%", "theirs, 10 nodes"]]
     assert len(section.boards) == BOARDS
     assert section.boards[0].words[:2] == ("mine: 6g7g is chosen (-1500)", "P*2b is the judge's (+112)")
+    (row,) = section.charts[0].spec["data"]["values"]
+    assert row[f"{LOSS} to"] - row[LOSS] == pytest.approx(student(BOARDS) * 0.8, abs=0.01)
+
+
+@pytest.mark.parametrize(("positions", "loss", "charts"), [(0, "no position yet", 0), (1, "100.0", 1)])
+def test_judged_moves_without_an_error_are_shown(tmp_path: Path, positions: int, loss: str, charts: int) -> None:
+    (section,) = read_sections([run_of(make_judgement(tmp_path / "run", positions))])
+    assert [line[:3] for line in section.tables[0].lines] == [["mine", "mine, as it is", loss]]
+    assert len(section.charts) == charts
+    assert not any(f"{LOSS} from" in row for chart in section.charts for row in chart.spec["data"]["values"])
+
+
+def test_boards_are_in_the_page_with_its_font(tmp_path: Path) -> None:
+    write_report(Report((make_judgement(tmp_path / "run", 2),), tmp_path / "page.html"))
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    own = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+    assert own.count('<svg role="img" aria-label="l2l4l/') == 2
+    assert "@font-face" in own
+    fonts = set(re.findall(r'<text font-family="([^"]*)"', own))
+    assert fonts == {f"serif, '{NOTATION}'"}
+    ids = re.findall(r'\bid="([^"]*)"', own)
+    assert len(set(ids)) == len(ids)
+    assert set(re.findall(r'xlink:href="#([^"]*)"', own)) <= set(ids)
 
 
 def test_a_tuning_is_shown_with_its_values(tuning: Path) -> None:
@@ -114,6 +150,24 @@ def test_a_tuning_is_shown_with_its_values(tuning: Path) -> None:
     rows = section.charts[0].spec["data"]["values"]
     assert [row["games"] for row in rows] == list(range(2, 42, 2))
     assert f"{rows[-1]['steps from the default']:+.2f}" == line[4]
+
+
+def test_a_tuning_is_shown_with_the_defaults_of_its_time(tmp_path: Path) -> None:
+    section = tuning_section([run_of(make_tuning(tmp_path / "run", {"razor_margin": 200}))])
+    (line,) = section.tables[0].lines
+    assert line[2] == "200"
+    assert abs(float(line[3]) - 200) < 40
+
+
+def test_the_chart_of_a_tuning_has_the_parameters_that_moved_farthest(tmp_path: Path) -> None:
+    names = {one.name: one.default for one in parameters_for(100)}
+    section = tuning_section([run_of(make_tuning(tmp_path / "run", names))])
+    (chart,), (table,) = section.charts, section.tables
+    assert chart.title == f"mine: tuned numbers, {NAMED_NUMBERS} of {len(names)}"
+    drawn = {row["parameter"] for row in chart.spec["data"]["values"]}
+    steps = {line[1]: abs(float(line[4])) for line in table.lines}
+    assert len(steps) == len(names)
+    assert min(steps[name] for name in drawn) >= max(gone for name, gone in steps.items() if name not in drawn)
 
 
 def test_a_league_is_rated_by_its_results(league: Path, tmp_path: Path) -> None:
@@ -132,7 +186,8 @@ def test_a_league_is_rated_by_its_results(league: Path, tmp_path: Path) -> None:
     section = league_section([run_of(make_league(tmp_path / "begun", 1, result="draws"))])
     assert section.tables[1].lines[0][2:4] == ["1 - 1 - 0", "75%"]
     assert [row["player"] for row in section.charts[0].spec["data"]["values"]] == ["a", "b"]
-    assert len(section.tables[0].lines) == 3  # one of them has no game
+    assert section.tables[0].lines[1] == ["c", "", "", "0", "0", "", "0 - 0 - 0"]  # it has no game
+    assert [line[5] for line in section.tables[0].lines] == ["", "", ""]
 
 
 def test_a_match_that_its_test_has_ended_says_that_its_elo_is_biased(tmp_path: Path) -> None:
@@ -197,6 +252,12 @@ def test_a_page_shows_names_that_are_not_utf8(tmp_path: Path) -> None:
     made(tmp_path / "run", replace(MATCH, goal=goal), ())
     write_report(Report((tmp_path / "run",), tmp_path / "page.html"))
     assert r"\udc93\udcfa.hcpe" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_pictures_show_names_that_are_not_utf8(tmp_path: Path) -> None:
+    run = make_match(tmp_path / "run", players=["a", "\udc93\udcfa.hcpe"])
+    other = make_match(tmp_path / "\udc93")
+    assert len(write_report(Report((run, other), tmp_path / "page.html", png=True)).pictures) == 1
 
 
 def test_pictures_are_beside_the_page_and_linked(match: Path, loop: Path, tmp_path: Path) -> None:
