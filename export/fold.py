@@ -22,6 +22,7 @@ from lite.networks.joined import join
 from lite.program import release
 from lite.training.checkpoint import json_safe, load_model
 from lite.training.folder import NETWORK_NAME, network_file
+from lite.training.state import InitialNetwork
 from search.evaluation.feature_sets import YANEURAOU_NAMES
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import SUFFIX, load_network, save_network
@@ -112,7 +113,7 @@ def fold_file(
     corrects = training.provenance.get("options", {}).get("correct")
     if corrects is not None and onto is None:
         raise OptionError(f"{checkpoint}: is a correction of {corrects}; name that network as `onto`", "onto")
-    joined = {} if onto is None else {"onto": network_file(Path(onto)).name}
+    joined = {} if onto is None else {"onto": asdict(InitialNetwork.at(network_file(Path(onto))))}
     if onto is not None:
         model = _joined(onto, model)
     sample = read_sample(data, max(positions, CHECKED))

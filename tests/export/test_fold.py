@@ -180,7 +180,7 @@ def test_a_correction_is_folded_onto_its_network(tmp_path: Path, positions: Samp
     )
     assert report.shape[1:] == (2 * 96, 16 + 4, 1)  # lanes are filled up to a multiple of 32
     assert report.mean_error < 0.1
-    assert load_network(tmp_path / "sum.safetensors").provenance["onto"] == "squared-64-16.safetensors"
+    assert load_network(tmp_path / "sum.safetensors").provenance["onto"]["file"] == "squared-64-16.safetensors"
 
 
 def test_only_a_network_that_fits_is_folded_onto_another(make_net, tmp_path: Path) -> None:
