@@ -29,7 +29,7 @@ POSITIONS = (
 )
 """The start, a position with full hands, an opening, and positions of engine games from move 25 to 109."""
 DEPTH, DEEPEST = 11, 60
-SIGNATURE = 1056665
+SIGNATURE = 668838
 """Nodes to depth `DEPTH` with the default network. Update it together with the search, and only then."""
 HASH_MB = 16
 
