@@ -113,6 +113,8 @@ def fold_file(
     corrects = training.provenance.get("options", {}).get("correct")
     if corrects is not None and onto is None:
         raise OptionError(f"{checkpoint}: is a correction of {corrects}; name that network as `onto`", "onto")
+    if onto is not None and corrects is None:
+        raise OptionError(f"{checkpoint}: is no correction, so it stands alone; leave out `onto`", "onto")
     joined = {} if onto is None else {"onto": asdict(InitialNetwork.at(network_file(Path(onto))))}
     if onto is not None:
         model = _joined(onto, model)

@@ -183,10 +183,14 @@ def test_a_correction_is_folded_onto_its_network(tmp_path: Path, positions: Samp
     assert load_network(tmp_path / "sum.safetensors").provenance["onto"]["file"] == "squared-64-16.safetensors"
 
 
-def test_only_a_network_that_fits_is_folded_onto_another(make_net, tmp_path: Path) -> None:
-    save_model(tmp_path / "lite.safetensors", make_net("board"), {})
-    save_model(tmp_path / "dense.safetensors", make_net("dense"), {})
-    for name, reason in (("lite", "only a dense network"), ("dense", "cannot be joined")):
+def test_only_a_correction_that_fits_is_folded_onto_another(make_net, tmp_path: Path) -> None:
+    correction = {"options": {"correct": "squared-64-16"}}
+    for name, kind, origin, reason in (
+        ("lite", "board", correction, "only a dense network"),
+        ("dense", "dense", correction, "cannot be joined"),
+        ("alone", "dense", {}, "is no correction"),
+    ):
+        save_model(tmp_path / f"{name}.safetensors", make_net(kind), origin)
         with pytest.raises(OptionError, match=reason):
             fold_file(tmp_path / f"{name}.safetensors", tmp_path / "out.safetensors", onto="squared-64-16")
     assert not (tmp_path / "out.safetensors").exists()

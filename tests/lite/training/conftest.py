@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import cshogi
 import numpy as np
 import pytest
 
 from lite.networks.lite_value import LiteConfig
+from lite.training.checkpoint import STATE, read_tensors, write_tensors
 from lite.training.options import ValueTraining
 from lite.training.run import Run
 from lite.training.train import ValueTask
@@ -19,6 +21,12 @@ from lite.training.train import ValueTask
 def value_run(options: ValueTraining) -> Run:
     """Return a run of value training that is ready to start."""
     return Run(options, ValueTask)
+
+
+def change_state(folder: Path, tensors: dict[str, Any] | None = None, **data: Any) -> None:
+    """Rewrite a state with other contents and a valid checksum."""
+    before, described = read_tensors(folder / "state.safetensors", STATE)
+    write_tensors(folder / "state.safetensors", STATE, before | (tensors or {}), described | data)
 
 
 def random_games(path: Path, games: int, seed: int) -> Path:
