@@ -16,13 +16,13 @@ from export.positions import Sample, read_sample
 from export.quantise import cost_of, largest_scales, quantise, quantised_logits
 from export.quantise_nnue import quantise_nnue
 from export.stack_costs import StackCost, rare_stacks, stack_costs
+from lite.datasets.provenance import sha256_of
 from lite.networks.dense import DensePieceSquareNetwork
 from lite.networks.from_folded import dense_network
 from lite.networks.joined import join
 from lite.program import release
 from lite.training.checkpoint import json_safe, load_model
 from lite.training.folder import NETWORK_NAME, network_file
-from lite.training.state import InitialNetwork
 from search.evaluation.feature_sets import YANEURAOU_NAMES
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import SUFFIX, load_network, save_network
@@ -110,14 +110,11 @@ def fold_file(
     for path in (output, truth) if keep_float else (output,):
         check_output(path, (SUFFIX,), overwrite, (checkpoint, checkpoint / NETWORK_NAME))
     model, training = load_model(checkpoint)
-    corrects = training.provenance.get("options", {}).get("correct")
-    if corrects is not None and onto is None:
-        raise OptionError(f"{checkpoint}: is a correction of {corrects}; name that network as `onto`", "onto")
-    if onto is not None and corrects is None:
-        raise OptionError(f"{checkpoint}: is no correction, so it stands alone; leave out `onto`", "onto")
-    joined = {} if onto is None else {"onto": asdict(InitialNetwork.at(network_file(Path(onto))))}
+    corrected = training.provenance.get("options", {}).get("correct")
     if onto is not None:
-        model = _joined(onto, model)
+        model = _joined(model, onto, corrected)
+    elif corrected is not None:
+        raise OptionError(f"{checkpoint}: corrects a network, of SHA-256 {corrected}; name that as `onto`", "onto")
     sample = read_sample(data, max(positions, CHECKED))
     folded, error = fold_checked(model, sample)
     priced = sample.part(0, positions)
@@ -128,8 +125,7 @@ def fold_file(
             "nothing; train more steps, in smaller batches or at a lower learning rate"
         )
     scale = training.cp_per_logit or CP_PER_LOGIT if cp_per_logit is None else cp_per_logit
-    program = {"liteshogi": release()}
-    provenance = {"network": model.config, "training": training.provenance, "program": program} | joined
+    provenance = {"network": model.config, "training": training.provenance, "program": {"liteshogi": release()}}
     if folded.feature_set.name in YANEURAOU_NAMES:
         net = quantise_nnue(folded, scale, json_safe(provenance), priced)
     else:
@@ -148,12 +144,20 @@ def fold_file(
     return report
 
 
-def _joined(onto: str, correction: Any) -> DensePieceSquareNetwork:
-    """Return the sum of a folded network and a trained correction. Raises OSError, OptionError."""
+def _joined(correction: Any, onto: str, corrected: str | None) -> DensePieceSquareNetwork:
+    """Return the sum of a trained correction and the folded network `onto`, which must have the SHA-256 `corrected`.
+
+    Raises OSError, OptionError.
+    """
+    path = network_file(Path(onto))
     try:
+        if corrected is None:
+            raise ValueError("the trained network corrects none; leave this out")
+        if sha256_of(path) != corrected:
+            raise ValueError(f"the trained network corrects another, of SHA-256 {corrected}")
         if not isinstance(correction, DensePieceSquareNetwork):
             raise ValueError("only a dense network corrects another")
-        return join(dense_network(load_network(network_file(Path(onto)))), correction)
+        return join(dense_network(load_network(path)), correction)
     except ValueError as error:
         raise OptionError(f"`onto` {onto}: {error}", "onto") from None
 

@@ -44,7 +44,7 @@ from search.evaluation.network import (
     EvalNetwork,
     Layer,
 )
-from search.evaluation.static_evaluation import evaluate_batch
+from search.evaluation.static_evaluation import static_logits
 from search.score import CP_PER_LOGIT
 
 ACTIVATION_NAMES = {"relu": CLIPPED, "clipped": CLIPPED, "squared": SQUARED, "dual": DUAL, "pairwise": PAIRWISE}
@@ -287,8 +287,7 @@ class Cost:
 
 def quantised_logits(net: EvalNetwork, sample: Sample) -> np.ndarray:
     """Return the logits f8 (B,) that the search computes."""
-    outputs = evaluate_batch(net, sample.pieces, sample.hands, sample.in_check)[:, 0]
-    return np.trunc(outputs / net.output_divisor) * net.logit_per_output
+    return static_logits(net, sample.pieces, sample.hands, sample.in_check)
 
 
 def measure_cost(folded: FoldedNetwork, net: EvalNetwork, sample: Sample) -> Cost:

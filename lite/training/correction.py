@@ -11,22 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from lite.training.targets import sigmoid
-from search.evaluation.network import EvalNetwork
-from search.evaluation.static_evaluation import evaluate_batch
 
 DECIDED = 2.5
 """Largest logit of the corrected network in a position that is learnt; beyond it, 1,500 cp, nothing matters."""
 CERTAIN = 5.0
 """Largest logit of a target that is learnt: mates are for the search to find."""
-
-
-def static_logits(network: EvalNetwork, pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> np.ndarray:
-    """Return the logits f8 (B,) of a network's evaluations as the engine computes them.
-
-    pieces u1 (B, 81), hands u1 (B, 14) and in_check bool (B,) are the mover's view, as in `Batch`.
-    """
-    outputs = evaluate_batch(network, pieces, hands, in_check)[:, 0]
-    return np.trunc(outputs / network.output_divisor) * network.logit_per_output
 
 
 def is_learnt(logits: np.ndarray, target: np.ndarray) -> np.ndarray:

@@ -9,11 +9,12 @@ from typing import Any, Literal, Self
 
 import torch
 
-from lite.datasets.provenance import learnt_and_judged
+from lite.datasets.provenance import learnt_and_judged, sha256_of
 from lite.networks.lite_value import LiteConfig
 from lite.networks.value_network import NetworkConfig
 from lite.records.place import POOL_POSITIONS
 from lite.training.checkpoint import json_safe
+from lite.training.folder import network_file
 from lite.training.optimiser import DEFAULT_RATES, OptimiserConfig
 from lite.training.targets import ScoreWinRates
 from lite.training.win_rate_model import WinRateModel
@@ -27,7 +28,7 @@ CALL_OPTIONS = ("resume", "overwrite", "max_steps")
 """Options of a single call."""
 FREE_OPTIONS = (
     "output", "data", "valid", "epochs", "init_from", "save_minutes", "keep_epochs", "threads", "device",
-    "progress_table",
+    "progress_table", "correct",
 )  # fmt: skip
 """Options that may differ in a resumed run: its length, and the places of files, whose content is compared."""
 
@@ -242,4 +243,5 @@ class ValueTraining(TrainingOptions):
         return None if model is None else model.of_scores
 
     def fixed_options(self) -> Mapping[str, object]:
-        return {**super().fixed_options(), "network": json_safe(self.network.as_json())}
+        corrected = None if self.correct is None else sha256_of(network_file(self.correct))
+        return {**super().fixed_options(), "network": json_safe(self.network.as_json()), "correct": corrected}

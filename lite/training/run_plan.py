@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from lite.datasets.plan import source_of
+from lite.datasets.provenance import sha256_of
 from lite.run_folder import Net, RunPlan
-from lite.training.options import FREE_OPTIONS, TrainingOptions
+from lite.training.folder import network_file
+from lite.training.options import FREE_OPTIONS, TrainingOptions, ValueTraining
 from lite.training.state import InitialNetwork
 
 
@@ -17,12 +19,16 @@ def plan_training(options: TrainingOptions, init_from: InitialNetwork | None) ->
     held_out = [source_of(path, "valid") for path in options.valid]
     configuration = options.configuration()
     free = {name for name in configuration if name in FREE_OPTIONS}
+    nets = [] if init_from is None else [Net("init_from", init_from.file, init_from.sha256)]
+    if isinstance(options, ValueTraining) and options.correct is not None:
+        corrected = network_file(options.correct)
+        nets.append(Net("correct", corrected.name, sha256_of(corrected)))
     return RunPlan(
         verb=verb_of(options.kind),
         options={name: value for name, value in configuration.items() if name not in free},
         goal={name: value for name, value in configuration.items() if name in free},
         sources=tuple(data),
-        nets=() if init_from is None else (Net("init_from", init_from.file, init_from.sha256),),
+        nets=tuple(nets),
         files={
             str(path.absolute()): source.sha256
             for path, source in zip((*options.data, *options.valid), (*data, *held_out), strict=True)

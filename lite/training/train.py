@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from lite.networks.transfer import start_from
 from lite.networks.value_network import ValueNetwork
 from lite.records.batch import Batch, labelled_dtype
 from lite.training.checkpoint import NETWORK, file_format, json_safe, load_model, save_model
-from lite.training.correction import is_learnt, static_logits, targets_beyond_scale
+from lite.training.correction import is_learnt, targets_beyond_scale
 from lite.training.folder import network_file
 from lite.training.loss import value_loss
 from lite.training.metrics import Metrics, log_losses
@@ -28,8 +27,10 @@ from lite.training.run import Outcome, Run
 from lite.training.sum_statistics import take_statistics
 from lite.training.targets import drawn_games
 from lite.training.task import HeldOutFigures, Task
+from lite.workers import Workers
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
+from search.evaluation.static_evaluation import static_logits
 from search.rules.shogi import EMPTY, MIRRORED_SQUARE, NO_MOVE, SQUARES, WHITE
 from search.system.options import OptionError
 
@@ -55,6 +56,12 @@ class ValueTask(Task):
     divides_batches = True
     rounds = False
     """Whether the last step has rounded as the exported network does."""
+
+    def __init__(self, options: ValueTraining, workers: Workers) -> None:
+        """Raises OSError or ValueError where a network that is named cannot be used."""
+        super().__init__(options, workers)
+        self.corrected = _corrected(options.correct)
+        """The network that the trained one corrects; None if it stands alone."""
 
     def untrained(self) -> ValueNetwork:
         return self.options.network.build()
@@ -96,16 +103,6 @@ class ValueTask(Task):
         """Return whether a step learns from each position, bool (B,)."""
         kept = quiet_positions(batch) if self.options.quiet else np.ones(len(batch), np.bool_)
         return kept & ~batch.in_check if self.options.correct is not None else kept
-
-    @cached_property
-    def corrected(self) -> EvalNetwork | None:
-        """The network that the trained one corrects; None if it stands alone. Raises OSError, OptionError."""
-        if self.options.correct is None:
-            return None
-        try:
-            return load_network(network_file(self.options.correct))
-        except ValueError as error:
-            raise OptionError(f"`correct`: {error}", "correct") from None
 
     def begin_step(self, model: ValueNetwork, step: int, steps: int) -> None:
         epochs, quantised = self.options.epochs, self.options.quantised_epochs
@@ -237,6 +234,15 @@ class ValueTask(Task):
 
     def save_network(self, path: Path, model: Any, origin: NetworkOrigin) -> None:
         save_model(path, model, json_safe(asdict(origin)))
+
+
+def _corrected(path: Path | None) -> EvalNetwork | None:
+    if path is None:
+        return None
+    try:
+        return load_network(network_file(path))
+    except ValueError as error:
+        raise OptionError(f"`correct`: {error}", "correct") from None
 
 
 def _logits(outputs: np.ndarray) -> torch.Tensor:

@@ -115,3 +115,9 @@ def evaluate_batch(net: EvalNetwork, pieces: np.ndarray, hands: np.ndarray, in_c
     pieces, hands, in_check = (np.ascontiguousarray(array, np.uint8) for array in (pieces, hands, in_check))
     _evaluate_batch(pos, accumulators.record, accumulators.network, pieces, hands, in_check, outputs)
     return outputs
+
+
+def static_logits(net: EvalNetwork, pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> np.ndarray:
+    """Return the logits f8 (B,) of the mover's win that the search computes; the arguments are `evaluate_batch`'s."""
+    outputs = evaluate_batch(net, pieces, hands, in_check)[:, 0]
+    return np.trunc(outputs / net.output_divisor) * net.logit_per_output

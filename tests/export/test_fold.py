@@ -18,12 +18,14 @@ from export.fold import fold_checked, fold_file
 from export.folded import FoldedNetwork, fold
 from export.positions import Sample, random_sample
 from export.quantise import quantised_logits
+from lite.datasets.provenance import sha256_of
 from lite.networks.dense import DenseConfig
 from lite.networks.value_network import ValueNetwork
 from lite.training.checkpoint import save_model
 from liteshogi.commands.fold import Command as Fold
 from search.evaluation.feature_sets import NAMES, feature_set
 from search.evaluation.network_file import load_network
+from search.evaluation.shipped import network_file
 from search.evaluation.stacks import NO_STACKS
 from search.rules.shogi import EMPTY
 from search.system.options import OptionError
@@ -169,26 +171,29 @@ def test_a_failed_fold_writes_nothing(make_net, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["net.safetensors", "network.safetensors"]
 
 
+CORRECTION = {"options": {"correct": sha256_of(network_file("squared-64-16"))}}
+
+
 def test_a_correction_is_folded_onto_its_network(tmp_path: Path, positions: Sample) -> None:
     torch.manual_seed(5)
     config = DenseConfig(width=6, hidden=(4,), perspectives=2, activation="squared")
-    save_model(tmp_path / "correction.safetensors", config.build(), {"options": {"correct": "squared-64-16"}})
-    with pytest.raises(OptionError, match="correction of squared-64-16"):
-        fold_file(tmp_path / "correction.safetensors", tmp_path / "sum.safetensors", positions=50)
-    report = fold_file(
-        tmp_path / "correction.safetensors", tmp_path / "sum.safetensors", positions=2000, onto="squared-64-16"
-    )
+    checkpoint, output = tmp_path / "correction.safetensors", tmp_path / "sum.safetensors"
+    save_model(checkpoint, config.build(), CORRECTION)
+    with pytest.raises(OptionError, match="corrects a network, of SHA-256"):
+        fold_file(checkpoint, output, positions=50)
+    with pytest.raises(OptionError, match="corrects another, of SHA-256"):
+        fold_file(checkpoint, output, positions=50, onto="dense-64-16")
+    report = fold_file(checkpoint, output, positions=2000, onto="squared-64-16")
     assert report.shape[1:] == (2 * 96, 16 + 4, 1)  # lanes are filled up to a multiple of 32
     assert report.mean_error < 0.1
-    assert load_network(tmp_path / "sum.safetensors").provenance["onto"]["file"] == "squared-64-16.safetensors"
+    assert load_network(output).width == 96
 
 
 def test_only_a_correction_that_fits_is_folded_onto_another(make_net, tmp_path: Path) -> None:
-    correction = {"options": {"correct": "squared-64-16"}}
     for name, kind, origin, reason in (
-        ("lite", "board", correction, "only a dense network"),
-        ("dense", "dense", correction, "cannot be joined"),
-        ("alone", "dense", {}, "is no correction"),
+        ("lite", "board", CORRECTION, "only a dense network"),
+        ("dense", "dense", CORRECTION, "cannot be joined"),
+        ("alone", "dense", {}, "corrects none"),
     ):
         save_model(tmp_path / f"{name}.safetensors", make_net(kind), origin)
         with pytest.raises(OptionError, match=reason):

@@ -15,12 +15,13 @@ from lite.networks.dense import DenseConfig
 from lite.records.formats import hcpe_dtype
 from lite.records.reader import read_all
 from lite.training.checkpoint import load_model, load_state
-from lite.training.correction import CERTAIN, DECIDED, is_learnt, static_logits, targets_beyond_scale
+from lite.training.correction import CERTAIN, DECIDED, is_learnt, targets_beyond_scale
 from lite.training.log import EpochTest, lines_of, read_log
 from lite.training.targets import sigmoid
 from lite.training.train import train_value
 from search.evaluation.network_file import load_network
-from search.evaluation.static_evaluation import evaluate_sfens
+from search.evaluation.shipped import network_file
+from search.evaluation.static_evaluation import evaluate_sfens, static_logits
 from search.system.options import OptionError
 
 SMALL: dict[str, Any] = {
@@ -75,6 +76,18 @@ def test_an_interrupted_and_resumed_correction_ends_with_the_same_bits(options, 
     assert all(one[name].numpy().tobytes() == other[name].numpy().tobytes() for name in one)
 
 
+def test_a_run_resumes_with_the_network_that_it_corrects_wherever_that_lies(options, records, tmp_path):
+    named, moved = tmp_path / "named.safetensors", tmp_path / "moved.safetensors"
+    named.write_bytes(network_file("squared-64-16").read_bytes())
+    run = options(records, tmp_path / "run", correct=named, max_steps=3, **SMALL)
+    train_value(run)
+    named.rename(moved)
+    named.write_bytes(network_file("dense-64-16").read_bytes())
+    with pytest.raises(ValueError, match="begun with correct"):
+        train_value(dataclasses.replace(run, resume=True))
+    assert train_value(dataclasses.replace(run, resume=True, correct=moved)).step == 6
+
+
 def test_the_test_is_of_the_sum_of_both(options, records, held_out, tmp_path):
     run = options(records, tmp_path / "run", valid=(held_out,), correct="squared-64-16", **SMALL)
     rate = dataclasses.replace(run.optimiser, learning_rate=1e-9, average="none")
@@ -110,4 +123,4 @@ def test_what_cannot_be_corrected_is_refused(options, records, tmp_path, changes
     run = options(records, tmp_path / "run", **{**SMALL, "correct": "squared-64-16", **changes})
     with pytest.raises((OptionError, OSError), match=named):
         train_value(run)
-    assert not (tmp_path / "run" / "network.safetensors").exists()
+    assert not (tmp_path / "run").exists()
