@@ -7,8 +7,10 @@ Tyro reads field docstrings, but breaks their lines where the source does. It na
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
-import textwrap
+import sys
+from collections.abc import Iterable
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import pairwise
 from types import MappingProxyType
@@ -17,13 +19,31 @@ from typing import Annotated, Any, get_args, get_type_hints
 import tyro
 
 
+@functools.cache
+def _class_sources(module: str) -> dict[str, ast.ClassDef]:
+    """Return the class definitions of an imported module by their qualified names.
+
+    A module is parsed once. `inspect.getsource` parses it again for each of its classes.
+    """
+    found: dict[str, ast.ClassDef] = {}
+
+    def find(body: Iterable[ast.stmt], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                found[prefix + node.name] = node
+                find(node.body, f"{prefix}{node.name}.")
+            elif isinstance(node, ast.FunctionDef):
+                find(node.body, f"{prefix}{node.name}.<locals>.")
+
+    find(ast.parse(inspect.getsource(sys.modules[module])).body, "")
+    return found
+
+
 def field_docstrings(kind: type) -> dict[str, str]:
     """Return the docstring of each field of a dataclass and of its bases, in one line."""
     found: dict[str, str] = {}
     for one in filter(is_dataclass, reversed(kind.__mro__)):
-        (source,) = ast.parse(textwrap.dedent(inspect.getsource(one))).body
-        assert isinstance(source, ast.ClassDef)
-        for field, text in pairwise(source.body):
+        for field, text in pairwise(_class_sources(one.__module__)[one.__qualname__].body):
             match field, text:
                 case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(docstring))):
                     found[name] = " ".join(docstring.split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import shutil
 import signal
@@ -48,10 +49,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """If tests are only collected (`make bytecode`), make Hypothesis store its tables of characters and constants.
+    """Leave imported modules out of later collections of garbage.
 
-    If they are missing, each test process computes them, which takes seconds.
+    If tests are only collected (`make bytecode`), make Hypothesis store its tables of characters and constants. If they
+    are missing, each test process computes them, which takes seconds.
     """
+    gc.collect()
+    gc.freeze()
     if session.config.option.collectonly:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # examples are meant for interactive use
