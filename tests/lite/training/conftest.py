@@ -1,4 +1,4 @@
-"""Fixtures: training runs of about a second on records of random games."""
+"""Fixtures: training runs of about a second on records of random games; values for forged descriptions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ from typing import Any
 import cshogi
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from lite.networks.lite_value import LiteConfig
 from lite.training.checkpoint import STATE, read_tensors, write_tensors
 from lite.training.options import ValueTraining
 from lite.training.run import Run
 from lite.training.train import ValueTask
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+"""Any JSON value, to put into descriptions."""
 
 
 def value_run(options: ValueTraining) -> Run:

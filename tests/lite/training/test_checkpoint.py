@@ -32,6 +32,7 @@ from lite.training.checkpoint import (
     write_tensors,
 )
 from search.evaluation.network_file import load_network
+from tests.lite.training.conftest import JSON
 
 CONFIGS = (LiteConfig(), UntiedConfig(perspectives=2), DenseConfig(), HalfKpConfig(width=32))
 OLD = Path(__file__).parents[2] / "data" / "networks"
@@ -221,13 +222,6 @@ def test_quotations_of_a_header_stay_in_one_line(tmp_path: Path, model: LiteValu
     with pytest.raises(ValueError, match=r"net\.safetensors: not a safetensors file|only a part of one") as refusal:
         read(str(path) if read is kind_of else path)
     assert "\n" not in str(refusal.value)
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
 
 
 @settings(max_examples=200)

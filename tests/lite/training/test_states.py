@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lite.training.checkpoint import STATE, read_tensors, write_tensors
 from lite.training.train import train_value
-from tests.lite.training.conftest import change_state, value_run
+from tests.lite.training.conftest import JSON, change_state, value_run
 
 
 def test_averages_that_are_not_finite_are_refused(options, records, tmp_path):
@@ -31,13 +31,6 @@ def cut(options, records, tmp_path_factory):
     train_value(run)
     path = run.output / "state.safetensors"
     return dataclasses.replace(run, resume=True, max_steps=1), path, read_tensors(path, STATE)
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
 
 
 @settings(max_examples=60)
