@@ -42,16 +42,18 @@ def compile_ahead() -> None:
     are left to the first process.
     """
     from search.alphabeta.correction import correct, note_likenesses
+    from search.alphabeta.forward_pruning import enough_moves, prune_quiet, prune_tactical
     from search.alphabeta.game_end import find_mate_here
     from search.alphabeta.history import learn_best, learn_table_cut, learn_unanswered
     from search.alphabeta.mate_in_three import find_mate_in_three
+    from search.alphabeta.node import find_mate, keep_result, stands_above, static_evaluation
     from search.alphabeta.picker import next_move
     from search.alphabeta.see import exchange_wins
     from search.alphabeta.thread import SearchThread
     from search.alphabeta.transposition import TranspositionTable
     from search.evaluation.accumulator import evaluate
 
-    thread, number = SearchThread(material_network(), TranspositionTable(1)), np.int64(0)
+    thread, number, no = SearchThread(material_network(), TranspositionTable(1)), np.int64(0), False
     pos, record, sums = thread.position, thread.record, thread.accumulators
     for function, arguments in (
         (evaluate, (pos, sums.record, sums.network)),
@@ -64,6 +66,13 @@ def compile_ahead() -> None:
         (find_mate_here, (pos, record, number)),
         (next_move, (pos, record, *[number] * 2)),
         (find_mate_in_three, (pos, record, number)),
+        (static_evaluation, (pos, record, sums.record, sums.network, *[number] * 2, no)),
+        (stands_above, (record, *[number] * 4, *[no] * 3)),
+        (find_mate, (pos, record, *[number] * 2, no, number)),
+        (enough_moves, (record, *[number] * 2, no)),
+        (prune_tactical, (pos, record, number, *[no] * 3, *[number] * 4)),
+        (prune_quiet, (pos, record, *[number] * 2, no, *[number] * 4, no)),
+        (keep_result, (pos, record, *[number] * 6)),
     ):
         function.compile(tuple(map(typeof, arguments)))  # for its callers: Python never calls it
 
@@ -88,6 +97,7 @@ def compile_as_second(*parts: str) -> None:
     PROGRESS.watched = True
     for part in ("ahead", *parts):
         _COMPILE[part]()
+    os._exit(0)  # at once: freeing what was compiled takes a second, for which the first process would wait
 
 
 def _end_with_input() -> None:

@@ -30,7 +30,7 @@ from search.compiling.jit import KERNEL
 
 if KERNEL == "plain":
     from search.evaluation.kernels_plain import (
-        SKIPS_ZEROS,
+        SPARSE_INPUTS,
         activate,
         activate_pairwise,
         activate_squared,
@@ -44,7 +44,7 @@ if KERNEL == "plain":
     )
 else:
     from search.evaluation.kernels_vector import (
-        SKIPS_ZEROS,
+        SPARSE_INPUTS,
         activate,
         activate_pairwise,
         activate_squared,
@@ -58,7 +58,7 @@ else:
     )
 
 __all__ = [
-    "SKIPS_ZEROS",
+    "SPARSE_INPUTS",
     "activate",
     "activate_pairwise",
     "activate_squared",

@@ -10,8 +10,8 @@ from search.primitives.llvm import make_load, make_store
 
 OUTPUTS = 16
 NARROW_OUTPUTS = 8
-SKIPS_ZEROS = False
-"""Whether the order of a layer's inputs matters for its time."""
+SPARSE_INPUTS = 1 << 31
+"""Inputs from which on a layer skips groups of zeros, so that the order of its inputs matters for its time."""
 
 _load_int8, _load_uint8 = make_load(types.int8, 8), make_load(types.uint8, 8)
 _load_int16, _load_int32, _load_address = (

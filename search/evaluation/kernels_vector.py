@@ -28,9 +28,6 @@ elif KERNEL == "neon":
 else:
     from search.evaluation.kernels_vnni import LONG_UNROLL, PARTS, SPARSE_INPUTS, UNROLL, WIDEST_TILE, dot, spread
 
-SKIPS_ZEROS = SPARSE_INPUTS < 1 << 31
-"""Whether the order of a layer's inputs matters for its time."""
-
 BLOCK = 32
 """int16 lanes per step."""
 OUTPUTS = 16

@@ -17,7 +17,7 @@ from search.evaluation.feature_sets import NO_KING, NO_ROW, feature_set
 from search.evaluation.kernels import (
     NARROW_INPUTS,
     NARROW_OUTPUTS,
-    SKIPS_ZEROS,
+    SPARSE_INPUTS,
     pack_biases,
     pack_narrow_weights,
     pack_weights,
@@ -91,7 +91,7 @@ _records: WeakKeyDictionary[EvalNetwork, np.void] = WeakKeyDictionary()
 def network_record(net: EvalNetwork) -> np.void:
     """Return the record (of `network_dtype`) of a network, made at the first call and shared by threads."""
     if net not in _records:
-        ordered = SKIPS_ZEROS and net.rows.nbytes < LARGE_TABLE
+        ordered = net.layers[0].weight.shape[-1] >= SPARSE_INPUTS and net.rows.nbytes < LARGE_TABLE
         _records[net] = _make_record(order_lanes(net) if ordered else net)
     return _records[net]
 
