@@ -105,7 +105,7 @@ def _work(
         nets["searched"] = searched
     place = options.workforce.place(options.output, HCPE)
     again = positions is not None and mixture.varies
-    sources = Sources(options.data, _sources_a_job(mixture, labels))
+    sources = Sources(options.data, _sources_a_job(mixture, labels), labels.discount, labels.cp_per_logit)
     goal = None if positions is None else ("positions", positions)
     finish = UnmetPositions(options.output, seen) if verb == "expand" else None
     conditions, files = _engine_of(labels)

@@ -46,9 +46,13 @@ class Labelling:
     result_share: float = 0.0
     """Share of the game's result in the label of a played position: the label's win rate is this mixture of the
     result and of the score's win rate."""
+    discount: float = 0.0
+    """For the label recorded: weight of the score of each following ply relative to the ply before. The label's win
+    rate is the weighted mean of the position's and of the next 12 plies' scores, and of the game's result after its
+    end. 0 means the position's own score alone. Requires whole games (hcpe3)."""
     cp_per_logit: float = CP_PER_LOGIT
-    """Scale of scores that are made of win rates: of a policy-value network, of two networks, or mixed with results. A
-    position with this score is won with probability 0.73."""
+    """Scale of scores that are made of win rates: of a policy-value network, of two networks, of several plies, or
+    mixed with results. A position with this score is won with probability 0.73."""
     second_net: str = ""
     """A second network that labels in the same way; the label is the mean of both win rates."""
     mirrored: bool = False
@@ -93,8 +97,12 @@ class Labelling:
             raise OptionError("`result_share`: `label` result has no scores to mix", "result_share", "label")
         if not 0 < self.cp_per_logit < math.inf:
             raise OptionError(f"`cp_per_logit` {self.cp_per_logit}: a number above 0 is needed", "cp_per_logit")
+        if self.label != "recorded":
+            self._check_default("discount", f"`label` {self.label}; use `label` recorded")
+        if not 0 <= self.discount < 1:
+            raise OptionError(f"`discount` {self.discount}: a number from 0 to below 1 is needed", "discount")
         if self.label != "network":
-            check_used(self, "cp_per_logit", "result_share", "second_net")
+            check_used(self, "cp_per_logit", "result_share", "second_net", "discount")
 
     def _check_default(self, name: str, where: str) -> None:
         """Raise OptionError if a field that has no effect differs from its default."""

@@ -7,24 +7,35 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
+import numpy as np
+
 from experiments.factory.expand import ExpandJob
+from experiments.labels.following_scores import following_scores
+from lite.records.batch import labelled_dtype
 from lite.records.encode import position_records
-from lite.records.file import RecordFile, Refusals
-from lite.records.formats import HCPE, hcpe_dtype, record_files
+from lite.records.file import Block, RecordFile, Refusals
+from lite.records.formats import GAME_FORMATS, HCPE, hcpe_dtype, record_files
 from search.rules.huffman import HCP
+from search.system.options import OptionError
 
 
 class Sources:
-    """The positions of record files in order, `positions` of them per job. Raises OSError or RecordError for a file
-    that holds no records."""
+    """The positions of record files in order, `positions` of them per job.
 
-    def __init__(self, data: Sequence[Path], positions: int) -> None:
+    discount: if above 0, scores are those of `following_scores` with this discount and `cp_per_logit`. Raises OSError
+    or RecordError for a file that holds no records, and OptionError for one without whole games if `discount` is above
+    0."""
+
+    def __init__(self, data: Sequence[Path], positions: int, discount: float = 0.0, cp_per_logit: float = 0.0) -> None:
         # Moves are not checked: positions may have been replaced since their search.
         self._files = [RecordFile(path, check_moves=False, block_positions=positions) for path in record_files(data)]
         self.refusals = Refusals()
         """Records that could not be read so far, each counted once."""
+        self._discount, self._cp_per_logit = discount, cp_per_logit
         for file in self._files:
             self.refusals.add(file.lost)
+            if discount and file.format not in GAME_FORMATS:
+                raise OptionError(f"`discount`: {file.path} has no whole games; give hcpe3", "discount", "data")
 
     def __len__(self) -> int:
         """Return the number of jobs of one pass over the positions."""
@@ -39,13 +50,22 @@ class Sources:
                 of_file = Refusals()
                 for block in file.blocks:
                     refused = Refusals()
-                    records = position_records(file.read_block(block, refused), HCPE, HCP).view(hcpe_dtype)
+                    records = position_records(self._read(file, block, refused), HCPE, HCP).view(hcpe_dtype)
                     of_file.add(refused)
                     if turn == 0:
                         self.refusals.add(refused)
                     yield number, ExpandJob(number, turn, records[::every])
                     number += 1
                 file.judge(of_file)
+
+    def _read(self, file: RecordFile, block: Block, refused: Refusals) -> np.ndarray:
+        """Return the positions of a block, as `RecordFile.read_block` does, with the scores to be used."""
+        if not self._discount:
+            return file.read_block(block, refused)
+        room = np.empty(block.positions, labelled_dtype)
+        games = file.decode_games(file.raw_block(block), block, refused, room)
+        games.positions["score"] = following_scores(games.positions, games.counts, self._discount, self._cp_per_logit)
+        return games.positions
 
     def report_refused(self) -> None:
         """Print a line on standard error if records were refused."""

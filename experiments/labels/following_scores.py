@@ -1,0 +1,44 @@
+"""Scores of a game's positions, averaged with those of the positions that follow.
+
+A search sees some plies ahead; the searches of the following moves see further, and the game was played by them. Their
+mean, weighted less and less, is the return of TD(lambda) (Sutton 1988) with the scores of searches as values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from experiments.labels.labels import scores_of_rates
+from lite.training.targets import sigmoid
+
+PLIES = 12
+"""Following plies that count."""
+
+
+def following_scores(positions: np.ndarray, counts: np.ndarray, discount: float, cp_per_logit: float) -> np.ndarray:
+    """Return scores int16 (n,) of `labelled_dtype` positions (n,), game after game of `counts` (games,) positions.
+
+    The win rate of a position is the weighted mean of its own and of those of the next PLIES plies, for its mover; each
+    ply has `discount` times the weight of the ply before. After a game's end its result counts, if it is known.
+    Positions without a score count nothing, and their own scores here have no meaning.
+    """
+    white = positions["turn"] == 1
+    rates = _for_black(sigmoid(positions["score"] / cp_per_logit), white)
+    results = _for_black(positions["result"].astype(np.float64), white)
+    ends = np.repeat(np.cumsum(counts), counts)
+    total, weights = np.zeros(len(positions)), np.zeros(len(positions))
+    for ply in range(PLIES + 1):
+        place = np.arange(len(positions)) + ply
+        inside = place < ends
+        place = np.where(inside, place, 0)
+        known = np.where(inside, positions["scored"][place], ~np.isnan(results))
+        weight = discount**ply * known
+        total += np.where(known, np.where(inside, rates[place], results), 0) * weight
+        weights += weight
+    mean = np.divide(total, weights, out=np.full(len(positions), 0.5), where=weights > 0)
+    return scores_of_rates(_for_black(mean, white), cp_per_logit)
+
+
+def _for_black(rates: np.ndarray, white: np.ndarray) -> np.ndarray:
+    """Return the mover's win rates for black, or black's for the mover; `white` marks positions with white to move."""
+    return np.where(white, 1 - rates, rates)
