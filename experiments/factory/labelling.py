@@ -113,9 +113,10 @@ class Labelling:
     def deciding(self) -> Mapping[str, object]:
         """Return the options that decide labels, by the names of their fields.
 
-        Networks are kept by their digests. Batch size and device change a label by rounding only.
+        Networks are kept by their digests. Batch size and device change a label by rounding only. A discount of 0 is
+        left out, so that runs without one resume in folders of versions that had none.
         """
-        without = ("net", "second_net", "batch_size", "device")
+        without = ("net", "second_net", "batch_size", "device", *(() if self.discount else ("discount",)))
         return {name: value for name, value in asdict(self).items() if name not in without}
 
     @property

@@ -53,3 +53,8 @@ def test_positions_without_their_games_are_refused(tmp_path: Path) -> None:
 def test_a_discount_that_cannot_be_used_is_refused(label: Labelling, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="`discount`"):
         relabel(Relabelling((SAMPLE,), tmp_path / "out", label))
+
+
+def test_only_a_discount_is_an_option_of_the_folder() -> None:
+    assert recorded(0.7).deciding()["discount"] == 0.7
+    assert "discount" not in recorded(0.0).deciding()
