@@ -233,7 +233,8 @@ def test_all_options_reach_the_task_and_its_description(source, tmp_path, monkey
     assert np.array_equal(task.searched.rows, load_network("dense-64-16").rows)
     roles = [(net.role, net.name) for net in plan.nets]
     assert roles == [("net", "lite-16-4-32"), ("searched", "dense-64-16")]
-    fields = {*asdict(Labelling()), *asdict(Mixture()), "seed"} - {"net", "second_net", "batch_size", "device"}
+    left_out = {"net", "second_net", "batch_size", "device", "discount"}
+    fields = {*asdict(Labelling()), *asdict(Mixture()), "seed"} - left_out
     assert set(plan.options) == fields
     asked = Labelling("engine", nodes=2, depth=3, engine="e", engine_option=("A=b",)).source()
     assert asked == EngineLabels("e", ("A=b",), 2, 3)
