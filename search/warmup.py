@@ -38,7 +38,7 @@ _BUSY_POSITION = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RG
 def compile_ahead() -> None:
     """Compile functions that the search calls, in a second process before the first one comes to them.
 
-    First those that need no rules, which the first process begins with. The search's own functions, which take longest,
+    First those that need no rules, which the first process begins with. The loops of the search, which take longest,
     are left to the first process.
     """
     from search.alphabeta.correction import correct, note_likenesses

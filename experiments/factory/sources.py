@@ -16,6 +16,7 @@ from lite.records.encode import position_records
 from lite.records.file import Block, RecordFile, Refusals
 from lite.records.formats import GAME_FORMATS, HCPE, hcpe_dtype, record_files
 from search.rules.huffman import HCP
+from search.score import CP_PER_LOGIT
 from search.system.options import OptionError
 
 
@@ -26,7 +27,9 @@ class Sources:
     or RecordError for a file that holds no records, and OptionError for one without whole games if `discount` is above
     0."""
 
-    def __init__(self, data: Sequence[Path], positions: int, discount: float = 0.0, cp_per_logit: float = 0.0) -> None:
+    def __init__(
+        self, data: Sequence[Path], positions: int, discount: float = 0.0, cp_per_logit: float = CP_PER_LOGIT
+    ) -> None:
         # Moves are not checked: positions may have been replaced since their search.
         self._files = [RecordFile(path, check_moves=False, block_positions=positions) for path in record_files(data)]
         self.refusals = Refusals()
