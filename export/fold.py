@@ -116,20 +116,14 @@ def fold_file(
     elif corrected is not None:
         raise OptionError(f"{checkpoint}: corrects a network, of SHA-256 {corrected}; name that as `onto`", "onto")
     sample = read_sample(data, max(positions, CHECKED))
-    folded, error = fold_checked(model, sample)
     priced = sample.part(0, positions)
-    values = folded.outputs(priced)[:, 0]
-    if len(values) > 1 and np.ptp(values) < CONSTANT:
-        raise ValueError(
-            f"{checkpoint}: the network gives every position the same value ({values[0]:.3g} logits), so it has learnt "
-            "nothing; train more steps, in smaller batches or at a lower learning rate"
-        )
     scale = training.cp_per_logit or CP_PER_LOGIT if cp_per_logit is None else cp_per_logit
     provenance = {"network": model.config, "training": training.provenance, "program": {"liteshogi": release()}}
-    if folded.feature_set.name in YANEURAOU_NAMES:
-        net = quantise_nnue(folded, scale, json_safe(provenance), priced)
-    else:
-        net = quantise(folded, priced, scale, json_safe(provenance))
+    try:
+        folded, error = fold_checked(model, sample)
+        net = quantise_learnt(folded, priced, scale, json_safe(provenance))
+    except ValueError as problem:
+        raise ValueError(f"{checkpoint}: {problem}") from None
     report = describe(folded, net, priced, error)
     if fit:
         try:
@@ -142,6 +136,23 @@ def fold_file(
     if keep_float:
         folded.save(truth)
     return report
+
+
+def quantise_learnt(folded: FoldedNetwork, sample: Sample, scale: float, provenance: dict[str, Any]) -> EvalNetwork:
+    """Return the integer network of a folded one, in the arithmetic of its feature set; `scale` is in centipawns per
+    logit.
+
+    Raises ValueError if it gives all positions of the sample the same value, or does not fit the integers.
+    """
+    values = folded.outputs(sample)[:, 0]
+    if len(values) > 1 and np.ptp(values) < CONSTANT:
+        raise ValueError(
+            f"the network gives every position the same value ({values[0]:.3g} logits), so it has learnt nothing; "
+            "train more steps, in smaller batches or at a lower learning rate"
+        )
+    if folded.feature_set.name in YANEURAOU_NAMES:
+        return quantise_nnue(folded, scale, provenance, sample)
+    return quantise(folded, sample, scale, provenance)
 
 
 def _joined(correction: Any, onto: str, corrected: str | None) -> DensePieceSquareNetwork:

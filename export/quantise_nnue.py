@@ -67,7 +67,10 @@ def quantise_nnue(
             constant = constant + integer @ (0.5 * _products_above_0(folded, sample))
         constant = np.rint(constant)
         if np.abs(integer).max() > WEIGHT_LIMIT:
-            raise ValueError(f"overflow: a weight of layer {number} is {np.abs(weight).max():.3f}, too large for int8")
+            raise ValueError(
+                f"overflow: a weight of layer {number} is {np.abs(weight).max():.3f}, too large for int8; "
+                "train with more weight decay"
+            )
         worst = float((np.abs(integer).sum(-1) * ACTIVATION_LIMIT + np.abs(constant)).max())
         if worst > INT32:
             raise ValueError(f"overflow: the sums of layer {number} can reach {worst:.0f}, which int32 does not hold")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from experiments.language.catalogue import shown
+from search.usi.streams import decode_line
 
 NOTICE_SECONDS = 5.0
 """Seconds of a wait after which it is reported on standard error."""
@@ -48,7 +49,7 @@ class Dialogue:
         assert self._process.stdout is not None
         with self._process.stdout as output:
             for line in output:
-                self._lines.put(" ".join(line.decode("utf-8", "replace").split()))  # some align their figures
+                self._lines.put(" ".join(decode_line(line).split()))  # some align their figures
         self._lines.put(None)
 
     def send(self, line: str) -> None:
@@ -103,7 +104,7 @@ class Dialogue:
             status = "still running"
         self._errors.seek(0)
         reasons = [line.removeprefix("info string ") for line in lines if line.startswith("info string ")]
-        reasons += self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        reasons += decode_line(self._errors.read()).strip().splitlines()
         return f" ({status})" + (f": {reasons[-1].strip()}" if reasons else "")
 
     def __enter__(self) -> Dialogue:

@@ -23,6 +23,7 @@ from safetensors.numpy import save
 
 from search.compiling.cache_directory import check_owner
 from search.compiling.jit import CACHE_DIRECTORY
+from search.compiling.source_digest import code_name
 from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import CLIPPED, MAX_LAYERS, PAIRWISE, EvalNetwork, Layer, Shards, require
 from search.evaluation.nnue_file import is_nnue, read_nnue
@@ -288,7 +289,8 @@ def _read_file(path: Path, fv_scale: int | None, architecture: str | None) -> Ev
 def _read_large(path: Path, fv_scale: int | None, architecture: str | None) -> EvalNetwork:
     """Return the network of a large file, mapped from its copy; without a copy as it is read."""
     status = path.stat()
-    copy = copy_place(CACHE_DIRECTORY.parent, path, fv_scale, architecture)
+    reader = code_name(__file__, __spec__)
+    copy = copy_place(CACHE_DIRECTORY.parent, path, reader, fv_scale, architecture)
     try:
         check_owner(copy.parent)  # whoever may write there could put another network in the file's place
         net = _load(copy)

@@ -2,8 +2,8 @@
 
 YaneuraOu compresses the rows of an SFNN, so every process that reads one would hold a table of its own. A file of the
 user's may be overwritten while it is mapped, which would change or end the searches of its network. A copy in
-LiteShogi's format lies in the user's cache directory, under a digest of the file and of what it was read with. The
-system keeps one copy in memory for all processes that map it.
+LiteShogi's format lies in the user's cache directory, under a digest of the file, of the code that read it, and of the
+options. The system keeps one copy in memory for all processes that map it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ KEPT = 4
 SUFFIX = ".safetensors"
 
 
-def copy_place(cache: Path, path: Path, fv_scale: int | None, architecture: str | None) -> Path:
-    """Return the place of a file's copy below the cache directory. Raises OSError if the file cannot be read."""
+def copy_place(cache: Path, path: Path, reader: str, fv_scale: int | None, architecture: str | None) -> Path:
+    """Return the place of a file's copy below the cache directory; `reader` names the version of the code that reads
+    it. Raises OSError if the file cannot be read."""
     with open(path, "rb") as file:
         content = hashlib.file_digest(file, "sha256").hexdigest()
-    key = json.dumps([content, fv_scale, architecture])
+    key = json.dumps([content, reader, fv_scale, architecture])
     return cache / "networks" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}{SUFFIX}"
 
 

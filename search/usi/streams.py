@@ -53,12 +53,11 @@ def read_lines(stream: TextIO | None) -> Iterator[str]:
             return
         if not line:
             return
-        yield line if line.isascii() else _as_meant(line)
+        yield line if line.isascii() else decode_line(line.encode("utf-8", "surrogateescape"))
 
 
-def _as_meant(line: str) -> str:
-    """Decode a line as UTF-8, else in the system's encoding or Shift_JIS, which some GUIs write."""
-    sent = line.encode("utf-8", "surrogateescape")
+def decode_line(sent: bytes) -> str:
+    """Decode a line as UTF-8, else in the system's encoding or Shift_JIS, which some GUIs and engines write."""
     for encoding in ("utf-8", locale.getencoding(), "cp932"):
         with contextlib.suppress(UnicodeDecodeError):
             return sent.decode(encoding)

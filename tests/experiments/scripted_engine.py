@@ -14,6 +14,9 @@ behaviour = sys.argv[1] if len(sys.argv) > 1 else "play"
 diary = os.environ.get("LITESHOGI_DIARY")
 if behaviour == "die":
     sys.exit("no licence")
+if behaviour == "shift_jis":
+    sys.stdout.reconfigure(encoding="cp932")
+    sys.stderr.reconfigure(encoding="cp932")
 if behaviour == "hang_up":
     print("no licence", file=sys.stderr, flush=True)
     os.close(1)
@@ -35,6 +38,9 @@ for line in sys.stdin:
         if behaviour != "mute":
             print("usiok", flush=True)
     elif words[0] == "isready" and behaviour != "deaf":
+        if behaviour == "shift_jis":
+            print("info string 評価関数がありません", flush=True)
+            sys.exit(1)
         if behaviour == "broken":
             sys.exit("no net\\nError! failed to read nn.bin")
         print("readyok", flush=True)
@@ -75,7 +81,7 @@ class Scripted:
 
     def command(self, behaviour: str = "play") -> str:
         """Return the command of the engine with a behaviour: play, resign, ponder, crash, crash once, illegal, slow,
-        sleep, die, hang_up, mute, deaf or broken.
+        sleep, die, hang_up, mute, deaf, broken or shift_jis.
 
         With `crash once` it crashes in the first game after this call.
         """
@@ -89,6 +95,6 @@ def scripted(tmp_path_factory) -> Scripted:
     place = tmp_path_factory.mktemp("arena") / "an engine"
     place.mkdir()
     program = place / "scripted"
-    program.write_text(SCRIPT.replace("{python}", sys.executable))
+    program.write_text(SCRIPT.replace("{python}", sys.executable), encoding="utf-8")
     program.chmod(0o755)
     return Scripted(program)

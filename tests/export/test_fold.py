@@ -58,6 +58,15 @@ def test_a_network_that_learnt_nothing_is_refused_by_name(make_net, tmp_path: Pa
     assert not (tmp_path / "out.safetensors").exists()
 
 
+def test_a_network_whose_sums_overflow_is_refused_by_name(make_net, tmp_path: Path) -> None:
+    net = make_net("dense")
+    with torch.no_grad():
+        net.table.mul_(1e4)
+    save_model(tmp_path / "huge.safetensors", net, {})
+    with pytest.raises(ValueError, match=r"huge\.safetensors: overflow: .*; train with"):
+        fold_file(tmp_path / "huge.safetensors", tmp_path / "out.safetensors", positions=50)
+
+
 def test_networks_that_cannot_be_folded_are_refused(make_net) -> None:
     net = make_net("odd")
     rows, bias = net.first_layer()

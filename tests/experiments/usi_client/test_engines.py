@@ -127,6 +127,7 @@ def test_the_engine_gets_only_the_necessary_environment(scripted, tmp_path, monk
         ("die", r"ended before usiok \(status 1\): no licence"),
         ("hang_up", r"ended before usiok \(still running\): no licence"),
         ("broken", r"ended before readyok \(status 1\): Error! failed to read nn\.bin"),
+        ("shift_jis", r"ended before readyok \(status 1\): 評価関数がありません"),
         ("mute", r"no usiok within 1 seconds"),
         ("deaf", "no readyok within 1 seconds"),
     ],

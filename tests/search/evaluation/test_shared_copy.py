@@ -93,6 +93,16 @@ def test_a_copy_belongs_to_the_content_and_the_scale(tmp_path: Path, copies: Pat
     assert_equal(load_network(path), read_nnue(path))
 
 
+def test_another_version_of_the_reader_makes_its_own_copy(
+    tmp_path: Path, copies: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "nn.bin", SFNN)
+    load_network(path)
+    monkeypatch.setattr(network_file, "code_name", lambda file, loaded: "another version")
+    assert_equal(load_network(path), read_nnue(path))
+    assert len(list(copies.iterdir())) == 2
+
+
 @pytest.mark.parametrize("content", [b"", b"short", b"\xff" * 3000])
 def test_a_damaged_copy_is_written_again(tmp_path: Path, copies: Path, content: bytes) -> None:
     path = write(tmp_path / "nn.bin", SFNN)
