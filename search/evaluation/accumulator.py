@@ -93,7 +93,7 @@ class Accumulators:
         scratch = aligned_zeros(widest + (2 * MAX_LAYERS + 8) * MAX_LAYER, np.uint8)
         kept_bytes = 2 * net.width + 2 * CACHE_LINE
         kept = aligned_zeros((2 * (SQUARES + 1) + 1) * kept_bytes, np.uint8).reshape(-1, kept_bytes)
-        bias = ctypes.string_at(int(self.network["bias"]), 2 * net.width)  # its lanes in the record's order
+        bias = ctypes.string_at(int(self.network["bias"]), 2 * net.width)
         kept[:, : 2 * net.width] = np.frombuffer(bias, np.uint8)
         kept[:, 2 * net.width : 2 * net.width + SQUARES] = EMPTY
         self.record = new_record(accumulator_dtype, [sums, lists, scratch, kept])
@@ -370,7 +370,7 @@ def forward(pos, accumulators, net):
         if net.narrow != 0:
             affine_narrow(inputs, net.inputs[0], weights, biases, sums)
         else:
-            affine(inputs, net.inputs[0], weights, biases, net.outputs[0], sums)
+            affine(inputs, net.inputs[0], weights, biases, net.outputs[0], net.together[0], sums)
         square_and_clip(sums, net.outputs[0], net.shifts[0], target)
         if net.shortcut >= 0:
             direct = np.int64(_load_int32(sums, net.shortcut))
@@ -379,11 +379,14 @@ def forward(pos, accumulators, net):
         target = accumulators.hidden[layer]
         weights, biases = _stack_layer(net, stack, layer)
         affine_clipped(
-            inputs, net.inputs[layer], weights, biases, net.outputs[layer], net.shifts[layer], target
+            inputs, net.inputs[layer], weights, biases, net.outputs[layer],
+            net.shifts[layer], net.together[layer], target,
         )  # fmt: skip
         inputs = target
     weights, biases = _stack_layer(net, stack, last)
-    affine(inputs, net.inputs[last], weights, biases, net.outputs[last], accumulators.outputs)
+    affine(
+        inputs, net.inputs[last], weights, biases, net.outputs[last], net.together[last], accumulators.outputs
+    )  # fmt: skip
     value = np.int64(0)
     if net.buckets != 1:
         value = bucket_of_position(pos, net.buckets) * (1 + net.has_draw)

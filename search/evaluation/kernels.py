@@ -10,8 +10,9 @@ All work on raw addresses (uint64), with dimensions at run time, and equal `eval
 - `activate_pairwise(source, extra, wrapped, shift, target, width)`: u8 target = a * b >> 7, width / 2 (a multiple of
   16) numbers; a and b are lanes of the first and the second half, clipped as above after `wrapped` bits at the top of
   the sums are dropped.
-- `affine(inputs, input_count, weights, biases, output_count, target)`: int32 target = weights @ u8 inputs + biases.
-- `affine_clipped(..., output_count, shift, target)`: the same, then u8 target = clip(sum >> shift, 0, 127).
+- `affine(inputs, input_count, weights, biases, output_count, together, target)`: int32 target = weights @ u8 inputs +
+  biases; `together` is from `groups_together`.
+- `affine_clipped(..., output_count, shift, together, target)`: the same, then u8 target = clip(sum >> shift, 0, 127).
 - `affine_narrow(inputs, input_count, weights, biases, target)`: `affine` for at most 8 outputs of a multiple of 32
   inputs, with weights of `pack_narrow_weights`; 16 sums are written, the last eight zero.
 - `square_and_clip(sums, count, shift, target)`: of `count` (a multiple of 16) int32 sums first all squares, u8
@@ -30,7 +31,7 @@ from search.compiling.jit import KERNEL
 
 if KERNEL == "plain":
     from search.evaluation.kernels_plain import (
-        SPARSE_INPUTS,
+        TOGETHER,
         activate,
         activate_pairwise,
         activate_squared,
@@ -44,7 +45,7 @@ if KERNEL == "plain":
     )
 else:
     from search.evaluation.kernels_vector import (
-        SPARSE_INPUTS,
+        TOGETHER,
         activate,
         activate_pairwise,
         activate_squared,
@@ -58,13 +59,14 @@ else:
     )
 
 __all__ = [
-    "SPARSE_INPUTS",
+    "TOGETHER",
     "activate",
     "activate_pairwise",
     "activate_squared",
     "affine",
     "affine_clipped",
     "affine_narrow",
+    "groups_together",
     "pack_biases",
     "pack_narrow_weights",
     "pack_weights",
@@ -73,11 +75,33 @@ __all__ = [
     "sum_rows",
 ]
 
+GROUP = 4
+"""Inputs whose products with an output's weights are added first."""
+MAX_INPUT, MAX_SUM = 127, 32767
 OUTPUT_BLOCK = 16
 NARROW_OUTPUTS = 8
 """Most outputs of `affine_narrow`."""
 NARROW_INPUTS = 32
 """The inputs of `affine_narrow` are a multiple of this many."""
+
+
+def groups_together(weight: np.ndarray, inputs: int) -> int:
+    """Return the most of TOGETHER such that int16 holds the products of so many consecutive groups of four inputs.
+
+    weight: int8 [..., outputs, inputs'], and the rest of `inputs` (a multiple of 16, each at most 127) has weights of
+    zero. A kernel adds the products of either half of a group, and then those of several groups.
+    """
+    if len(TOGETHER) == 1:
+        return 1
+    padded = np.zeros((*weight.shape[:-1], inputs), np.int16)
+    padded[..., : weight.shape[-1]] = weight
+    halves = padded.reshape(-1, inputs // GROUP, 2, GROUP // 2)
+    signs = [np.maximum(sign * halves, 0).sum(-1, dtype=np.int16) for sign in (1, -1)]  # [outputs, groups, 2]
+    for count in reversed(TOGETHER):
+        largest = max(one.reshape(len(one), -1, count, 2).sum(2).max() for one in signs)
+        if largest * MAX_INPUT <= MAX_SUM:
+            return count
+    return 1
 
 
 def padded_outputs(count: int) -> int:

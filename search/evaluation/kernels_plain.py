@@ -10,8 +10,7 @@ from search.primitives.llvm import make_load, make_store
 
 OUTPUTS = 16
 NARROW_OUTPUTS = 8
-SPARSE_INPUTS = 1 << 31
-"""Inputs from which on a layer skips groups of zeros, so that the order of its inputs matters for its time."""
+TOGETHER: tuple[int, ...] = (1,)
 
 _load_int8, _load_uint8 = make_load(types.int8, 8), make_load(types.uint8, 8)
 _load_int16, _load_int32, _load_address = (
@@ -99,7 +98,7 @@ def _dot(inputs, input_count, row):
 
 
 @jit
-def affine(inputs, input_count, weights, biases, output_count, target):
+def affine(inputs, input_count, weights, biases, output_count, together, target):
     """See `search.evaluation.kernels`."""
     for output in range(output_count):
         total = _dot(inputs, input_count, weights + np.uint64(output * input_count))
@@ -118,7 +117,7 @@ def affine_narrow(inputs, input_count, weights, biases, target):
 
 
 @jit
-def affine_clipped(inputs, input_count, weights, biases, output_count, shift, target):
+def affine_clipped(inputs, input_count, weights, biases, output_count, shift, together, target):
     """See `search.evaluation.kernels`."""
     for output in range(output_count):
         total = _dot(inputs, input_count, weights + np.uint64(output * input_count))

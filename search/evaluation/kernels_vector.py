@@ -2,14 +2,14 @@
 
 LLVM finds no such dot product in a loop by itself, hence the intrinsics. The groups of four inputs of a turn go to
 accumulators of their own, which hides the latency of the dot product; blocks of 16 outputs go in pairs. Where a dot
-product takes several instructions, a wide layer skips the groups of zeros, which are a third of the first layer's
-(`search.evaluation.network_record` orders its inputs so): finding them costs as much as skipping them saves in a narrow
-layer, or with VNNI in any.
+product takes several instructions (AVX2), those of up to four groups are added before the last one. Groups of zeros are
+not skipped: finding them takes longer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,11 @@ from search.compiling.jit import KERNEL, jit
 from search.primitives.llvm import add_offset, clip, constant, i8, i16, i32, i64, load, shuffle, splat, store, vector
 
 if KERNEL == "avx2":
-    from search.evaluation.kernels_avx2 import LONG_UNROLL, PARTS, SPARSE_INPUTS, UNROLL, WIDEST_TILE, dot, spread
+    from search.evaluation.kernels_avx2 import LONG_UNROLL, PARTS, TOGETHER, UNROLL, WIDEST_TILE, dot, spread
 elif KERNEL == "neon":
-    from search.evaluation.kernels_neon import LONG_UNROLL, PARTS, SPARSE_INPUTS, UNROLL, WIDEST_TILE, dot, spread
+    from search.evaluation.kernels_neon import LONG_UNROLL, PARTS, TOGETHER, UNROLL, WIDEST_TILE, dot, spread
 else:
-    from search.evaluation.kernels_vnni import LONG_UNROLL, PARTS, SPARSE_INPUTS, UNROLL, WIDEST_TILE, dot, spread
+    from search.evaluation.kernels_vnni import LONG_UNROLL, PARTS, TOGETHER, UNROLL, WIDEST_TILE, dot, spread
 
 BLOCK = 32
 """int16 lanes per step."""
@@ -34,11 +34,6 @@ OUTPUTS = 16
 """int32 outputs per block."""
 NARROW_OUTPUTS = 8
 """Outputs of a layer that takes two groups of inputs per block."""
-_MASK = 64
-"""Groups per mask of those that are not zero."""
-_EIGHT = 8
-"""Groups in a vector of 256 bits."""
-_SPARSE_UNROLL = 2
 _NARROW_UNROLL = 4
 
 
@@ -264,74 +259,36 @@ def square_and_clip(sums, count, shift, target):
 
 
 def _visit_all(
-    builder: Any, inputs: Any, groups: Any, visit: Callable[[int, Any, Any], None], unroll: int = UNROLL
+    builder: Any, inputs: Any, groups: Any, visit: Callable[[int, list[Any], list[Any]], None], turns: int, count: int
 ) -> None:
-    """Call `visit(turn, group, inputs)` for every group, `inputs` as `dot` takes them, `unroll` groups (a divisor of
-    their count) per turn."""
-    with cgutils.for_range(builder, builder.udiv(groups, ir.Constant(i64, unroll))) as loop:
-        first = builder.mul(loop.index, ir.Constant(i64, unroll))
+    """Call `visit(turn, groups, inputs)` for every `count` groups, `inputs` as `dot` takes them. The number of groups
+    is a multiple of `turns` times `count`."""
+    step = turns * count
+    with cgutils.for_range(builder, builder.udiv(groups, ir.Constant(i64, step))) as loop:
+        first = builder.mul(loop.index, ir.Constant(i64, step))
         address = builder.add(inputs, builder.mul(first, ir.Constant(i64, 4)))
-        together: list[Any] = []
-        for start in range(0, unroll, UNROLL):
-            together += spread(builder, add_offset(builder, address, 4 * start), UNROLL)
-        for turn, four in enumerate(together):
-            visit(turn, builder.add(first, ir.Constant(i64, turn)), four)
+        fours: list[Any] = []
+        for start in range(0, step, UNROLL):
+            fours += spread(builder, add_offset(builder, address, 4 * start), UNROLL)
+        numbers = [builder.add(first, ir.Constant(i64, number)) for number in range(step)]
+        for turn in range(turns):
+            together = slice(turn * count, (turn + 1) * count)
+            visit(turn, numbers[together], fours[together])
 
 
-def _visit_nonzero(builder: Any, inputs: Any, groups: Any, visit: Callable[[int, Any, Any], None]) -> None:
-    """Call `visit(turn, group, inputs)` for the groups (a multiple of 8) that are not all zeros, and for some others.
+def _make_affine_blocks(pair: int, clipped: bool, unroll: int = UNROLL) -> Any:
+    """Return an intrinsic for `pair` blocks of 16 outputs; `stride` is the bytes of a group's weights.
 
-    Two groups per turn: if a mask has an odd number of bits, its lowest zero bit is set, which adds zeros to the sum.
-    Where less than a quarter of a mask's groups are zeros, all are visited: that is faster than going from bit to bit.
+    One group at a time, `unroll` sums are in flight; several groups together are added to one sum.
     """
-    one, eight, most, two = (ir.Constant(i64, number) for number in (1, _EIGHT, _MASK, _SPARSE_UNROLL))
-    kind, zeros = vector(i32, _EIGHT), constant(i32, _EIGHT, 0)
-    mask = cgutils.alloca_once(builder, i64)
-    masks = builder.udiv(builder.add(groups, ir.Constant(i64, _MASK - 1)), most)
-    with cgutils.for_range(builder, masks) as loop:
-        first = builder.mul(loop.index, most)
-        left = builder.sub(groups, first)
-        left = builder.select(builder.icmp_unsigned("<", left, most), left, most)
-        builder.store(ir.Constant(i64, 0), mask)
-        with cgutils.for_range(builder, builder.udiv(left, eight)) as eights:
-            place = builder.mul(eights.index, eight)
-            fours = load(builder, inputs, builder.mul(builder.add(first, place), ir.Constant(i64, 4)), kind)
-            bits = builder.bitcast(builder.icmp_unsigned("!=", fours, zeros), i8)
-            builder.store(builder.or_(builder.load(mask), builder.shl(builder.zext(bits, i64), place)), mask)
-        found = builder.load(mask)
-        count = builder.ctpop(found)
-
-        def visit_one(turn: int, group: Any) -> None:
-            (four,) = spread(builder, builder.add(inputs, builder.mul(group, ir.Constant(i64, 4))), 1)
-            visit(turn, group, four)
-
-        quarters = builder.mul(count, ir.Constant(i64, 4)), builder.mul(left, ir.Constant(i64, 3))
-        with builder.if_else(builder.icmp_unsigned(">", *quarters)) as (nearly_all, some):
-            with nearly_all, cgutils.for_range(builder, builder.udiv(left, two)) as turns:
-                group = builder.add(first, builder.mul(turns.index, two))
-                for turn in range(_SPARSE_UNROLL):
-                    visit_one(turn, builder.add(group, ir.Constant(i64, turn)))
-            with some:
-                odd = builder.and_(count, one)
-                builder.store(builder.or_(found, builder.add(found, odd)), mask)
-                with cgutils.for_range(builder, builder.udiv(builder.add(count, one), two)):
-                    for turn in range(_SPARSE_UNROLL):
-                        rest = builder.load(mask)
-                        builder.store(builder.and_(rest, builder.sub(rest, one)), mask)
-                        visit_one(turn, builder.add(first, builder.cttz(rest, ir.Constant(ir.IntType(1), 1))))
-
-
-def _make_affine_blocks(pair: int, clipped: bool, sparse: bool, unroll: int = UNROLL) -> Any:
-    """Return an intrinsic for `pair` blocks of 16 outputs; `stride` is the bytes of a group's weights."""
     parts = PARTS
     lanes = OUTPUTS // parts
     kind = vector(i32, lanes)
-    unroll = _SPARSE_UNROLL if sparse else unroll
 
     @intrinsic
-    def affine_blocks(context, inputs, groups, weights, stride, biases, shift, target):
+    def affine_blocks(context, inputs, groups, weights, stride, biases, shift, together, target):
         def emit(context, builder, signature, arguments):
-            inputs, groups, weights, stride, biases, shift, target = arguments
+            inputs, groups, weights, stride, biases, shift, together, target = arguments
             sums = [[cgutils.alloca_once(builder, kind) for _ in range(pair * parts)] for _ in range(unroll)]
             for part, place in enumerate(sums[0]):
                 builder.store(load(builder, biases, 4 * lanes * part, kind), place)
@@ -339,19 +296,19 @@ def _make_affine_blocks(pair: int, clipped: bool, sparse: bool, unroll: int = UN
                 for place in places:
                     builder.store(constant(i32, lanes, 0), place)
 
-            def add_group(turn, group, four):
-                row = builder.add(weights, builder.mul(group, stride))
+            def add_groups(turn, numbers, fours):
+                rows = [builder.add(weights, builder.mul(number, stride)) for number in numbers]
                 for block in range(pair):
                     places = sums[turn][block * parts : (block + 1) * parts]
                     before = [builder.load(place) for place in places]
-                    after = dot(builder, before, four, add_offset(builder, row, 64 * block))
+                    after = dot(builder, before, fours, [add_offset(builder, row, 64 * block) for row in rows])
                     for place, value in zip(places, after, strict=True):
                         builder.store(value, place)
 
-            if sparse:
-                _visit_nonzero(builder, inputs, groups, add_group)
-            else:
-                _visit_all(builder, inputs, groups, add_group, unroll)
+            for count in TOGETHER:
+                is_asked = builder.icmp_signed("==", together, ir.Constant(i64, count))
+                with builder.if_then(is_asked) if len(TOGETHER) > 1 else nullcontext():
+                    _visit_all(builder, inputs, groups, add_groups, unroll if count == 1 else 1, count)
             for part in range(pair * parts):
                 total = builder.load(sums[0][part])
                 for places in sums[1:]:
@@ -364,57 +321,46 @@ def _make_affine_blocks(pair: int, clipped: bool, sparse: bool, unroll: int = UN
                     store(builder, target, 4 * lanes * part, total)
             return context.get_dummy_value()
 
-        address, count = types.uint64, types.int64
-        return types.void(address, count, address, count, address, count, address), emit
+        address, number = types.uint64, types.int64
+        return types.void(address, number, address, number, address, number, number, address), emit
 
     return affine_blocks
 
 
-_two, _one = (_make_affine_blocks(pair, clipped=False, sparse=False) for pair in (2, 1))
-_two_clipped, _one_clipped = (_make_affine_blocks(pair, clipped=True, sparse=False) for pair in (2, 1))
-_two_sparse, _one_sparse = (_make_affine_blocks(pair, clipped=True, sparse=True) for pair in (2, 1))
-_one_long = _make_affine_blocks(1, clipped=False, sparse=False, unroll=LONG_UNROLL)
-_one_sparse_sums = _make_affine_blocks(1, clipped=False, sparse=True)
+_two, _one = (_make_affine_blocks(pair, clipped=False) for pair in (2, 1))
+_two_clipped, _one_clipped = (_make_affine_blocks(pair, clipped=True) for pair in (2, 1))
+_one_long = _make_affine_blocks(1, clipped=False, unroll=LONG_UNROLL)
 
 
 @jit
-def affine(inputs, input_count, weights, biases, output_count, target):
+def affine(inputs, input_count, weights, biases, output_count, together, target):
     """See `search.evaluation.kernels`."""
     groups, stride, unused = input_count // 4, output_count * 4, np.int64(0)
     left = output_count
     pair = np.uint64(8 * OUTPUTS)  # bytes of two blocks: of a group's weights, of biases, of int32 sums
     while left >= 2 * OUTPUTS:
-        _two(inputs, groups, weights, stride, biases, unused, target)
+        _two(inputs, groups, weights, stride, biases, unused, together, target)
         weights, biases, target = weights + pair, biases + pair, target + pair
         left -= 2 * OUTPUTS
     if left > 0:
-        if input_count >= SPARSE_INPUTS and groups % _EIGHT == 0:
-            _one_sparse_sums(inputs, groups, weights, stride, biases, unused, target)
-        elif groups % LONG_UNROLL == 0:
-            _one_long(inputs, groups, weights, stride, biases, unused, target)
+        if groups % LONG_UNROLL == 0:
+            _one_long(inputs, groups, weights, stride, biases, unused, together, target)
         else:
-            _one(inputs, groups, weights, stride, biases, unused, target)
+            _one(inputs, groups, weights, stride, biases, unused, together, target)
 
 
 @jit
-def affine_clipped(inputs, input_count, weights, biases, output_count, shift, target):
+def affine_clipped(inputs, input_count, weights, biases, output_count, shift, together, target):
     """See `search.evaluation.kernels`."""
     groups, stride = input_count // 4, output_count * 4
-    sparse = input_count >= SPARSE_INPUTS and groups % _EIGHT == 0
     left = output_count
     pair = np.uint64(8 * OUTPUTS)
     while left >= 2 * OUTPUTS:
-        if sparse:
-            _two_sparse(inputs, groups, weights, stride, biases, shift, target)
-        else:
-            _two_clipped(inputs, groups, weights, stride, biases, shift, target)
+        _two_clipped(inputs, groups, weights, stride, biases, shift, together, target)
         weights, biases, target = weights + pair, biases + pair, target + np.uint64(2 * OUTPUTS)
         left -= 2 * OUTPUTS
     if left > 0:
-        if sparse:
-            _one_sparse(inputs, groups, weights, stride, biases, shift, target)
-        else:
-            _one_clipped(inputs, groups, weights, stride, biases, shift, target)
+        _one_clipped(inputs, groups, weights, stride, biases, shift, together, target)
 
 
 @intrinsic
@@ -439,7 +385,7 @@ def _narrow(context, inputs, pairs, weights, biases, target):
                 for part, place in enumerate(places):
                     wanted = range(lanes * part, lanes * (part + 1))
                     four = shuffle(builder, groups, [lane // NARROW_OUTPUTS for lane in wanted])
-                    (after,) = dot(builder, [builder.load(place)], four, add_offset(builder, row, 4 * lanes * part))
+                    (after,) = dot(builder, [builder.load(place)], [four], [add_offset(builder, row, 4 * lanes * part)])
                     builder.store(after, place)
         totals = [builder.load(place) for place in sums[0]]
         for places in sums[1:]:

@@ -17,8 +17,8 @@ UNROLL = 4 // PARTS
 """Groups of inputs in flight: eight registers of sums for a pair of blocks."""
 LONG_UNROLL = 2 * UNROLL
 """Groups in flight of a single block: as many registers of sums."""
-SPARSE_INPUTS = 1 << 31
-"""No layer skips groups of zeros: going from one to the next takes longer than adding them all."""
+TOGETHER: tuple[int, ...] = (1,)
+"""Numbers of groups whose products are added before they are widened: the instruction adds to int32."""
 WIDEST_TILE = 8 if PARTS == 1 else 4
 """Blocks of 32 int16 lanes that are summed in registers."""
 
@@ -38,16 +38,16 @@ def spread(builder: Any, inputs: Any, count: int) -> list[Any]:
     return [shuffle(builder, groups, [lane // 4 * 4 + group for lane in range(_LANES)]) for group in range(4)]
 
 
-def dot(builder: Any, sums: Any, inputs: Any, weights: Any) -> list[Any]:
-    """Return sums (int32 vectors) plus, for each output, the product of four u8 inputs (from `spread`) with its four
-    int8 weights (an address)."""
+def dot(builder: Any, sums: Any, inputs: list[Any], weights: list[Any]) -> list[Any]:
+    """Return sums (int32 vectors) plus, for each output, the product of one group of four u8 inputs (from `spread`)
+    with its four int8 weights (an address)."""
     # LLVM 21 types the byte operands of the intrinsic as bytes, older ones as int32.
     kind = vector(i32, _LANES)
     operand = vector(i8, 4 * _LANES) if _BYTE_OPERANDS else kind
     function = external(builder, f"llvm.x86.avx512.vpdpbusd.{_BITS}", kind, [kind, operand, operand])
-    four = builder.bitcast(inputs, operand)
+    four = builder.bitcast(inputs[0], operand)
     return [
-        builder.call(function, [total, four, load(builder, weights, _BITS // 8 * part, operand)])
+        builder.call(function, [total, four, load(builder, weights[0], _BITS // 8 * part, operand)])
         for part, total in enumerate(sums)
     ]
 

@@ -1,13 +1,12 @@
 """A network as jitted code sees it: one record of addresses, dimensions and shifts.
 
 The record's type is the same for every network, so loading one compiles nothing. Rows lie on cache lines, as int8 if
-every number of the table fits: a table of NNUE's size is in no cache, and half the bytes take half the time. A large
-table is used where the network holds it. Layers are packed as the kernel of this machine reads them.
+every number of the table fits: a table of NNUE's size is in no cache, and half the bytes take half the time. A table
+that needs no change is used where the network holds it. Layers are packed as the kernel of this machine reads them.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,7 +16,7 @@ from search.evaluation.feature_sets import NO_KING, NO_ROW, feature_set
 from search.evaluation.kernels import (
     NARROW_INPUTS,
     NARROW_OUTPUTS,
-    SPARSE_INPUTS,
+    groups_together,
     pack_biases,
     pack_narrow_weights,
     pack_weights,
@@ -26,11 +25,7 @@ from search.evaluation.kernels import (
 from search.evaluation.network import MAX_LAYERS, PAIRWISE, EvalNetwork, Layer
 from search.evaluation.stacks import HANDS, KING_ZONES, PROGRESS, PROGRESS_STEPS, axis_size, progress_thresholds
 from search.primitives.memory import CACHE_LINE, new_record, place, record_dtype
-from search.rules.sfen import position_from_sfen
 from search.rules.shogi import CODES, HAND_KINDS
-
-LARGE_TABLE = 64 << 20
-"""Bytes of a table from which on it is not copied for the order of its lanes."""
 
 network_dtype = record_dtype(
     [
@@ -59,6 +54,7 @@ network_dtype = record_dtype(
         ("inputs", np.int64, MAX_LAYERS),  # padded
         ("outputs", np.int64, MAX_LAYERS),  # padded
         ("shifts", np.int64, MAX_LAYERS),
+        ("together", np.int64, MAX_LAYERS),  # groups of inputs, see `kernels.groups_together`
         ("narrow", np.int64),  # whether the first layer's weights are packed for `affine_narrow`
         ("squares_hidden", np.int64),  # whether the first hidden layer passes on squares, then clipped sums
         ("shortcut", np.int64),  # the first layer's sum that is added to the value, -1 if none
@@ -91,33 +87,8 @@ _records: WeakKeyDictionary[EvalNetwork, np.void] = WeakKeyDictionary()
 def network_record(net: EvalNetwork) -> np.void:
     """Return the record (of `network_dtype`) of a network, made at the first call and shared by threads."""
     if net not in _records:
-        ordered = net.layers[0].weight.shape[-1] >= SPARSE_INPUTS and net.rows.nbytes < LARGE_TABLE
-        _records[net] = _make_record(order_lanes(net) if ordered else net)
+        _records[net] = _make_record(net)
     return _records[net]
-
-
-def order_lanes(net: EvalNetwork) -> EvalNetwork:
-    """Return the same function of a position, with the lanes that the start position sets highest first.
-
-    The clip makes zeros of the low ones there, and mostly elsewhere: of the first layer's groups of four inputs a third
-    are zeros in this order, a fifth in the order that networks are stored in. The AVX2 kernel skips them. The two lanes
-    of a pairwise product stay a pair. A network with shards keeps its order.
-    """
-    if net.shards is not None:  # these name the inputs that an output sees by their numbers
-        return net
-    features, start = net.feature_set, position_from_sfen("startpos")
-    rows = features.active_rows(start["board"], start["hands"])[0]
-    sums = (net.bias + net.rows[rows[rows < features.rows]].sum(0, dtype=np.int16)).astype(np.int64)
-    half = net.width // 2
-    if net.activation == PAIRWISE:
-        order = np.argsort(-np.minimum(sums[:half], sums[half:]), kind="stable")
-        lanes = np.concatenate((order, half + order))
-    else:
-        order = lanes = np.argsort(-sums, kind="stable")
-    first = range(0, net.layers[0].weight.shape[-1], len(order))
-    columns = np.concatenate([begin + order for begin in first])
-    layer = replace(net.layers[0], weight=net.layers[0].weight[..., columns])
-    return replace(net, rows=np.take(net.rows, lanes, axis=1), bias=net.bias[lanes], layers=(layer, *net.layers[1:]))
 
 
 def _make_record(net: EvalNetwork) -> np.void:
@@ -208,6 +179,7 @@ def _place_layers(record: np.void, net: EvalNetwork, arrays: list[np.ndarray]) -
         record["bias_bytes"][index] = biases.nbytes // net.stacks.count
         record["inputs"][index], record["outputs"][index] = inputs, outputs
         record["shifts"][index] = layer.shift
+        record["together"][index] = groups_together(weight, inputs)
         inputs = 2 * outputs if index == 0 and record["squares_hidden"] else outputs
 
 

@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from search.compiling.jit import KERNEL
 from search.compiling.target import KERNELS
+from search.evaluation import kernels
 
 SCRIPT = """
 import dataclasses
@@ -79,28 +81,34 @@ for count in (16, 32, 48, 1024):
         kernels.square_and_clip(address(sums), INT(count), INT(shift), address(out))
         assert (out[count:2 * count] == np.clip(sums >> shift, 0, 127)).all(), ("square_and_clip", count, shift)
 
-for inputs in (16, 32, 48, 96, 256, 272, 288, 384, 512, 2048):
-    for outputs in (1, 2, 15, 16, 17, 32, 33, 48, 80):
-        # All the extremes: weights of -128 with inputs of 127.
-        weight = generator.choice(np.array([-128, -127, -1, 0, 1, 5, 127], np.int8), (outputs, inputs))
-        x = aligned(generator.choice(np.array([0, 0, 1, 64, 127], np.uint8), inputs))
-        x.reshape(-1, 4)[generator.random(inputs // 4) < outputs % 5 / 4] = 0  # groups of zeros: none to all
-        if outputs % 2:
-            weight[0], x[:] = -128, 127
-        bias = generator.integers(-(1 << 31), 1 << 31, outputs).astype(np.int32)
-        packed, biases = aligned(kernels.pack_weights(weight, inputs)), aligned(kernels.pack_biases(bias))
-        padded = kernels.padded_outputs(outputs)
-        sums = (weight.astype(np.int64) @ x.astype(np.int64) + bias).astype(np.int32)
-        found = aligned(np.full(padded + 16, 77, np.int32))
-        kernels.affine(address(x), INT(inputs), address(packed), address(biases), INT(padded), address(found))
-        assert (found[:outputs] == sums).all() and (found[outputs:padded] == 0).all(), ("affine", inputs, outputs)
-        assert (found[padded:] == 77).all()
-        for shift in (0, 6, 31):
-            cut = aligned(np.full(padded + 16, 99, np.uint8))
-            kernels.affine_clipped(address(x), INT(inputs), address(packed), address(biases), INT(padded), INT(shift),
-                                   address(cut))
-            assert (cut[:outputs] == np.clip(sums >> shift, 0, 127)).all(), ("affine_clipped", inputs, outputs, shift)
-            assert (cut[outputs:padded] == 0).all() and (cut[padded:] == 99).all()
+# Most weights of which int16 holds the products of 1, 2 and 4 groups.
+for largest, together in ((128, 1), (64, 2), (32, 4)):
+    together = max(count for count in kernels.TOGETHER if count <= together)
+    choices = np.array([-largest, 1 - largest, -1, 0, 1, 5, largest - 1], np.int8)
+    for inputs in (16, 32, 48, 96, 256, 272, 288, 384, 512, 2048):
+        for outputs in (1, 2, 15, 16, 17, 32, 33, 48, 80):
+            # All the extremes: the least weights with inputs of 127.
+            weight = generator.choice(choices, (outputs, inputs))
+            x = aligned(generator.choice(np.array([0, 0, 1, 64, 127], np.uint8), inputs))
+            if outputs % 2:
+                weight[0], x[:] = -largest, 127
+                assert kernels.groups_together(weight, inputs) == together
+            count = INT(kernels.groups_together(weight, inputs))
+            bias = generator.integers(-(1 << 31), 1 << 31, outputs).astype(np.int32)
+            packed, biases = aligned(kernels.pack_weights(weight, inputs)), aligned(kernels.pack_biases(bias))
+            padded = kernels.padded_outputs(outputs)
+            sums = (weight.astype(np.int64) @ x.astype(np.int64) + bias).astype(np.int32)
+            found = aligned(np.full(padded + 16, 77, np.int32))
+            kernels.affine(address(x), INT(inputs), address(packed), address(biases), INT(padded), count,
+                           address(found))
+            assert (found[:outputs] == sums).all() and (found[outputs:padded] == 0).all(), ("affine", inputs, outputs)
+            assert (found[padded:] == 77).all()
+            for shift in (0, 6, 31):
+                cut = aligned(np.full(padded + 16, 99, np.uint8))
+                kernels.affine_clipped(address(x), INT(inputs), address(packed), address(biases), INT(padded),
+                                       INT(shift), count, address(cut))
+                assert (cut[:outputs] == np.clip(sums >> shift, 0, 127)).all(), ("clipped", inputs, outputs, shift)
+                assert (cut[outputs:padded] == 0).all() and (cut[padded:] == 99).all()
 
 for inputs in (32, 64, 96, 1024):
     for outputs in (1, 7, 8):
@@ -146,6 +154,28 @@ for spec, parts in ((("half_ka_hm2", 64, (8, 32), 2), dict(stacks=("k3k3",), hid
         assert (found == evaluate_reference(case, pieces, hands, checks)).all(), spec
 print("equal", KERNEL)
 """
+
+
+@pytest.mark.parametrize(
+    ("weights", "together"),
+    [
+        ([32] * 32, 4),
+        ([-32] * 32, 4),
+        ([32] * 16 + [-128] * 4 + [0] * 12, 4),  # the same group's other products are in other sums
+        ([33, 33, 0, 0] * 8, 2),
+        ([64] * 32, 2),
+        ([-65] * 32, 1),
+        ([0] * 30 + [127, 127], 4),
+        ([0] * 16 + [127, 127, 0, 0, 2, 2, 0, 0, 1] + [0] * 7, 2),
+        ([0] * 16 + [127, 127, 0, 0, 3, 2, 0, 0, 1] + [0] * 7, 1),
+        ([0] * 20 + [127, 127, 0, 0, 3, 2], 2),  # the second pair ends with inputs that have no weight
+    ],
+)
+def test_int16_holds_the_sums_of_groups(weights: list[int], together: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "TOGETHER", (1, 2, 4))
+    stacks = np.zeros((3, 2, len(weights)), np.int8)
+    stacks[2, 1] = weights
+    assert kernels.groups_together(stacks, 32) == together
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
