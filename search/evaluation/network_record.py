@@ -1,8 +1,8 @@
 """A network as jitted code sees it: one record of addresses, dimensions and shifts.
 
 The record's type is the same for every network, so loading one compiles nothing. Rows lie on cache lines, as int8 if
-every number of the table fits: a table of NNUE's size is in no cache, and half the bytes take half the time. A table
-that needs no change is used where the network holds it. Layers are packed as the kernel of this machine reads them.
+every number of the table fits: a table of NNUE's size is in no cache, and half the bytes take half the time. A large
+table is used where the network holds it. Layers are packed as the kernel of this machine reads them.
 """
 
 from __future__ import annotations
@@ -22,10 +22,14 @@ from search.evaluation.kernels import (
     pack_weights,
     padded_outputs,
 )
+from search.evaluation.lane_order import balance_lanes
 from search.evaluation.network import MAX_LAYERS, PAIRWISE, EvalNetwork, Layer
 from search.evaluation.stacks import HANDS, KING_ZONES, PROGRESS, PROGRESS_STEPS, axis_size, progress_thresholds
 from search.primitives.memory import CACHE_LINE, new_record, place, record_dtype
 from search.rules.shogi import CODES, HAND_KINDS
+
+LARGE_TABLE = 64 << 20
+"""Bytes of a table from which on it is not copied for another order of its lanes."""
 
 network_dtype = record_dtype(
     [
@@ -87,7 +91,7 @@ _records: WeakKeyDictionary[EvalNetwork, np.void] = WeakKeyDictionary()
 def network_record(net: EvalNetwork) -> np.void:
     """Return the record (of `network_dtype`) of a network, made at the first call and shared by threads."""
     if net not in _records:
-        _records[net] = _make_record(net)
+        _records[net] = _make_record(balance_lanes(net) if net.rows.nbytes < LARGE_TABLE else net)
     return _records[net]
 
 
