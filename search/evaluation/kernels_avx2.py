@@ -1,5 +1,8 @@
-"""The dot product of AVX2: `vpmaddubsw`, `vpmaddwd`. Exact, as inputs up to 127 cannot saturate the int16 pairs, and
-`kernels.groups_together` says how many of these int16 holds the sum of."""
+"""The dot product of AVX2: `vpmaddubsw`, `vpmaddwd`.
+
+It is exact: inputs up to 127 cannot saturate the int16 pairs, and no more pairs are added than
+`kernels.groups_together` allows.
+"""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from search.primitives.llvm import make_load, make_store
 OUTPUTS = 16
 NARROW_OUTPUTS = 8
 TOGETHER: tuple[int, ...] = (1,)
+"""The number of groups of inputs that the vector kernels add together; here it has no effect."""
 
 _load_int8, _load_uint8 = make_load(types.int8, 8), make_load(types.uint8, 8)
 _load_int16, _load_int32, _load_address = (
