@@ -121,7 +121,7 @@ def fold_file(
     provenance = {"network": model.config, "training": training.provenance, "program": {"liteshogi": release()}}
     try:
         folded, error = fold_checked(model, sample)
-        net = quantise_learnt(folded, priced, scale, json_safe(provenance))
+        net = _quantised(folded, priced, scale, json_safe(provenance))
     except ValueError as problem:
         raise ValueError(f"{checkpoint}: {problem}") from None
     report = describe(folded, net, priced, error)
@@ -138,7 +138,7 @@ def fold_file(
     return report
 
 
-def quantise_learnt(folded: FoldedNetwork, sample: Sample, scale: float, provenance: dict[str, Any]) -> EvalNetwork:
+def _quantised(folded: FoldedNetwork, sample: Sample, scale: float, provenance: dict[str, Any]) -> EvalNetwork:
     """Return the integer network of a folded one, in the arithmetic of its feature set; `scale` is in centipawns per
     logit.
 

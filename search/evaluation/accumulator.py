@@ -93,7 +93,7 @@ class Accumulators:
         scratch = aligned_zeros(widest + (2 * MAX_LAYERS + 8) * MAX_LAYER, np.uint8)
         kept_bytes = 2 * net.width + 2 * CACHE_LINE
         kept = aligned_zeros((2 * (SQUARES + 1) + 1) * kept_bytes, np.uint8).reshape(-1, kept_bytes)
-        bias = ctypes.string_at(int(self.network["bias"]), 2 * net.width)
+        bias = ctypes.string_at(int(self.network["bias"]), 2 * net.width)  # its lanes in the record's order
         kept[:, : 2 * net.width] = np.frombuffer(bias, np.uint8)
         kept[:, 2 * net.width : 2 * net.width + SQUARES] = EMPTY
         self.record = new_record(accumulator_dtype, [sums, lists, scratch, kept])

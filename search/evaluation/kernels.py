@@ -28,6 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from search.compiling.jit import KERNEL
+from search.evaluation.network import ACTIVATION_LIMIT
 
 if KERNEL == "plain":
     from search.evaluation.kernels_plain import (
@@ -77,7 +78,6 @@ __all__ = [
 
 GROUP = 4
 """Inputs whose products with an output's weights are added first."""
-MAX_INPUT, MAX_SUM = 127, 32767
 OUTPUT_BLOCK = 16
 NARROW_OUTPUTS = 8
 """Most outputs of `affine_narrow`."""
@@ -99,7 +99,7 @@ def groups_together(weight: np.ndarray, inputs: int) -> int:
     signs = [np.maximum(sign * halves, 0).sum(-1, dtype=np.int16) for sign in (1, -1)]  # [outputs, groups, 2]
     for count in reversed(TOGETHER):
         largest = max(one.reshape(len(one), -1, count, 2).sum(2).max() for one in signs)
-        if largest * MAX_INPUT <= MAX_SUM:
+        if largest * ACTIVATION_LIMIT <= np.iinfo(np.int16).max:
             return count
     return 1
 
