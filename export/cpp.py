@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from search.evaluation.feature_sets import BONA_END, NO_KING, NO_ROW, feature_set
+from search.evaluation.kernels import groups_together, padded_outputs
+from search.evaluation.lane_order import balance_lanes
 from search.evaluation.network import PAIRWISE, EvalNetwork
 from search.evaluation.stacks import HANDS, KING_ZONES, PROGRESS, PROGRESS_STEPS, HandClasses, progress_thresholds
 from search.rules.shogi import HAND_KINDS
@@ -48,6 +50,10 @@ _HEADERS = """
 would replace theirs where its folder is on the include path; so would `...intrin.h`."""
 
 
+TOGETHER = (1, 2, 4)
+"""Numbers of groups of inputs whose products the kernels of AVX2 and SSE4.1 may add as int16."""
+
+
 def weights_file(header: Path) -> Path:
     """Return the file of weights of a header.
 
@@ -76,6 +82,7 @@ def write_header(net: EvalNetwork, network: str, header: Path) -> tuple[int, int
     codes and int32 [81][1548] the progress table.
     """
     weights = weights_file(header)
+    net = balance_lanes(net, TOGETHER)
     content = _weights(net)
     words = {
         "NETWORK": network.encode("unicode_escape").decode(),  # MSVC reads files in the system's encoding
@@ -143,6 +150,8 @@ def _constants(net: EvalNetwork, content: bytes) -> str:
     check, missing = (-1 if row is None else row for row in (features.check_row, features.missing_row))
     sizes = ", ".join(str(layer.bias.shape[-1]) for layer in net.layers)
     shifts = ", ".join(str(layer.shift) for layer in net.layers)
+    weights = [layer.weight for layer in net.layers]
+    together = ", ".join(str(groups_together(one, padded_outputs(one.shape[-1]), TOGETHER)) for one in weights)
     lines = [
         f"inline constexpr int ROWS = {rows}, WIDTH = {net.width}, PERSPECTIVES = {net.perspectives};  "
         f"// of {features.name}",
@@ -156,6 +165,7 @@ def _constants(net: EvalNetwork, content: bytes) -> str:
         f"inline constexpr bool HIDDEN_SQUARES = {_word(net.hidden_squares)}, SHORTCUT = {_word(net.shortcut)};"
         "  // of the first hidden layer",
         f"inline constexpr int SIZES[LAYERS] = {{{sizes}}}, SHIFTS[LAYERS] = {{{shifts}}};",
+        f"inline constexpr int TOGETHER[LAYERS] = {{{together}}};  // groups of four inputs whose products int16 holds",
         f"inline constexpr int OUTPUTS = {len(net.outputs)}, BUCKETS = {net.buckets};  // by men in hand",
         *_stack_constants(net),
         f"inline constexpr std::int64_t OUTPUT_DIVISOR = {net.output_divisor}, "

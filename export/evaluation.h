@@ -136,9 +136,15 @@ constexpr int weight_place(int layer) {
 }
 constexpr int bias_place(int layer) { return layer == 0 ? 0 : bias_place(layer - 1) + padded(SIZES[layer - 1]); }
 
+// Inputs are multiplied in steps of some groups of four.
+constexpr int step_of(int layer) { return (std::min)(TOGETHER[layer], MOST_TOGETHER); }
+constexpr int steps_of(int layer) { return padded(true_inputs(layer)) / (4 * step_of(layer)); }
+
 // Several chains of sums hide the latency of a dot product.
-constexpr int chains_of(int blocks, int groups) {
-    return (std::min)((std::max)(1, BLOCKS / blocks), groups % 8 == 0 ? 8 : 4);
+constexpr int chains_of(int blocks, int steps) {
+    int chains = (std::max)(1, BLOCKS / blocks);
+    while (steps % chains != 0) chains /= 2;
+    return chains;
 }
 
 using Outputs = std::array<std::int32_t, OUTPUTS>;  // value, and draw if the network has it
@@ -297,9 +303,9 @@ class Network {
         });
     }
 
-    // COUNT x 16 outputs of a layer, from block `first` on. GROUPS and CHAINS are parameters because MSVC without
+    // COUNT x 16 outputs of a layer, from block `first` on. STEP and CHAINS are parameters because MSVC without
     // /Zc:lambda takes a function's own constants for variables in a lambda.
-    template <int LAYER, int COUNT, int GROUPS = padded(true_inputs(LAYER)) / 4, int CHAINS = chains_of(COUNT, GROUPS)>
+    template <int LAYER, int COUNT, int STEP = step_of(LAYER), int CHAINS = chains_of(COUNT, steps_of(LAYER))>
     void sum_blocks(Block* sums, const std::uint8_t* inputs, int first, std::size_t stack) const {
         const int stride = 4 * padded(SIZES[LAYER]);
         const std::int8_t* weights = parts_->weights + stack * std::size_t{weight_place(LAYERS)};
@@ -307,11 +313,13 @@ class Network {
         weights += weight_place(LAYER) + 4 * OUTPUT_BLOCK * first, biases += bias_place(LAYER) + OUTPUT_BLOCK * first;
         Block chains[std::size_t{CHAINS}][std::size_t{COUNT}];
         unroll<COUNT>([&](auto block) { chains[0][block].load(biases + OUTPUT_BLOCK * block); });
-        for (int group = 0; group < GROUPS; group += CHAINS)
+        for (int step = 0; step < steps_of(LAYER); step += CHAINS)
             unroll<CHAINS>([&](auto chain) {
-                const std::int8_t* row = weights + (group + chain) * stride;
+                const int group = STEP * (step + chain);
+                const std::int8_t* row = weights + group * stride;
                 unroll<COUNT>([&](auto block) {
-                    chains[chain][block].dot(inputs + 4 * (group + chain), row + 4 * OUTPUT_BLOCK * block);
+                    const std::int8_t* place = row + 4 * OUTPUT_BLOCK * block;
+                    chains[chain][block].template dot<STEP>(inputs + 4 * group, place, stride);
                 });
             });
         unroll<COUNT>([&](auto block) {

@@ -1,11 +1,19 @@
 // The kernels. Lanes are 32 int16 of a sum; a Block is 16 int32 sums of a layer. `dot` adds to each sum the products of
-// four inputs (0 to 127) with its four weights. TILE and BLOCKS say how many of them the registers hold.
+// GROUPS times four inputs (0 to 127) with its weights, those of the next four `stride` further on. TILE and BLOCKS say
+// how many of them the registers hold. MOST_TOGETHER: the most groups whose products a kernel adds as int16.
 
 inline constexpr int LANES = 32, OUTPUT_BLOCK = 16, ACTIVATION_LIMIT = 127;
 
+// Return a group of four inputs as one number.
+inline std::int32_t four(const std::uint8_t* inputs) {
+    std::int32_t number;
+    std::memcpy(&number, inputs, sizeof number);
+    return number;
+}
+
 #if defined(__AVX512VNNI__) && defined(__AVX512BW__)
 inline constexpr const char* KERNEL = "AVX-512 VNNI";
-inline constexpr int TILE = 12, BLOCKS = 8;
+inline constexpr int TILE = 12, BLOCKS = 8, MOST_TOGETHER = 1;
 
 struct Lanes {
     __m512i value;
@@ -27,10 +35,12 @@ struct Block {
 
     void load(const std::int32_t* source) { value = _mm512_loadu_si512(source); }
     void add(const Block& other) { value = _mm512_add_epi32(value, other.value); }
-    void dot(const std::uint8_t* inputs, const std::int8_t* weights) {
-        std::int32_t four;
-        std::memcpy(&four, inputs, 4);
-        value = _mm512_dpbusd_epi32(value, _mm512_set1_epi32(four), _mm512_loadu_si512(weights));
+    template <int GROUPS>
+    void dot(const std::uint8_t* inputs, const std::int8_t* weights, int stride) {
+        for (int i = 0; i < GROUPS; ++i) {
+            const __m512i fours = _mm512_set1_epi32(four(inputs + 4 * i));
+            value = _mm512_dpbusd_epi32(value, fours, _mm512_loadu_si512(weights + i * stride));
+        }
     }
     void store(std::int32_t* target) const { _mm512_storeu_si512(target, value); }
     template <int SHIFT>
@@ -44,10 +54,10 @@ struct Block {
 #elif defined(__AVX2__)
 #if defined(__AVXVNNI__)
 inline constexpr const char* KERNEL = "AVX-VNNI";
-inline constexpr int TILE = 6, BLOCKS = 4;
+inline constexpr int TILE = 6, BLOCKS = 4, MOST_TOGETHER = 1;
 #else
 inline constexpr const char* KERNEL = "AVX2";
-inline constexpr int TILE = 6, BLOCKS = 2;
+inline constexpr int TILE = 6, BLOCKS = 2, MOST_TOGETHER = 4;
 #endif
 
 inline __m256i load256(const void* source) { return _mm256_loadu_si256(static_cast<const __m256i*>(source)); }
@@ -78,19 +88,24 @@ struct Block {
 
     void load(const std::int32_t* source) { low = load256(source), high = load256(source + 8); }
     void add(const Block& other) { low = _mm256_add_epi32(low, other.low), high = _mm256_add_epi32(high, other.high); }
-    static __m256i dot(__m256i total, __m256i inputs, __m256i weights) {
+    template <int GROUPS>
+    void dot(const std::uint8_t* inputs, const std::int8_t* weights, int stride) {
 #if defined(__AVXVNNI__)
-        return _mm256_dpbusd_avx_epi32(total, inputs, weights);
+        for (int i = 0; i < GROUPS; ++i, weights += stride) {
+            const __m256i fours = _mm256_set1_epi32(four(inputs + 4 * i));
+            low = _mm256_dpbusd_avx_epi32(low, fours, load256(weights));
+            high = _mm256_dpbusd_avx_epi32(high, fours, load256(weights + 32));
+        }
 #else
-        const __m256i pairs = _mm256_maddubs_epi16(inputs, weights);
-        return _mm256_add_epi32(total, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+        __m256i low_pairs = _mm256_setzero_si256(), high_pairs = low_pairs;
+        for (int i = 0; i < GROUPS; ++i, weights += stride) {
+            const __m256i fours = _mm256_set1_epi32(four(inputs + 4 * i));
+            low_pairs = _mm256_add_epi16(low_pairs, _mm256_maddubs_epi16(fours, load256(weights)));
+            high_pairs = _mm256_add_epi16(high_pairs, _mm256_maddubs_epi16(fours, load256(weights + 32)));
+        }
+        low = _mm256_add_epi32(low, _mm256_madd_epi16(low_pairs, _mm256_set1_epi16(1)));
+        high = _mm256_add_epi32(high, _mm256_madd_epi16(high_pairs, _mm256_set1_epi16(1)));
 #endif
-    }
-    void dot(const std::uint8_t* inputs, const std::int8_t* weights) {
-        std::int32_t four;
-        std::memcpy(&four, inputs, 4);
-        const __m256i fours = _mm256_set1_epi32(four);
-        low = dot(low, fours, load256(weights)), high = dot(high, fours, load256(weights + 32));
     }
     void store(std::int32_t* target) const { store256(target, low), store256(target + 8, high); }
     template <int SHIFT>
@@ -104,7 +119,7 @@ struct Block {
 
 #elif defined(__SSE4_1__)
 inline constexpr const char* KERNEL = "SSE4.1";
-inline constexpr int TILE = 3, BLOCKS = 2;
+inline constexpr int TILE = 3, BLOCKS = 2, MOST_TOGETHER = 4;
 
 inline __m128i load128(const void* source) { return _mm_loadu_si128(static_cast<const __m128i*>(source)); }
 inline void store128(void* target, __m128i value) { _mm_storeu_si128(static_cast<__m128i*>(target), value); }
@@ -142,13 +157,15 @@ struct Block {
     void add(const Block& other) {
         for (int i = 0; i < 4; ++i) part[i] = _mm_add_epi32(part[i], other.part[i]);
     }
-    void dot(const std::uint8_t* inputs, const std::int8_t* weights) {
-        std::int32_t four;
-        std::memcpy(&four, inputs, 4);
-        for (int i = 0; i < 4; ++i) {
-            const __m128i pairs = _mm_maddubs_epi16(_mm_set1_epi32(four), load128(weights + 16 * i));
-            part[i] = _mm_add_epi32(part[i], _mm_madd_epi16(pairs, _mm_set1_epi16(1)));
+    template <int GROUPS>
+    void dot(const std::uint8_t* inputs, const std::int8_t* weights, int stride) {
+        __m128i pairs[4] = {};
+        for (int group = 0; group < GROUPS; ++group, weights += stride) {
+            const __m128i fours = _mm_set1_epi32(four(inputs + 4 * group));
+            for (int i = 0; i < 4; ++i)
+                pairs[i] = _mm_add_epi16(pairs[i], _mm_maddubs_epi16(fours, load128(weights + 16 * i)));
         }
+        for (int i = 0; i < 4; ++i) part[i] = _mm_add_epi32(part[i], _mm_madd_epi16(pairs[i], _mm_set1_epi16(1)));
     }
     void store(std::int32_t* target) const {
         for (int i = 0; i < 4; ++i) store128(target + 4 * i, part[i]);
@@ -163,7 +180,7 @@ struct Block {
 
 #elif defined(__aarch64__) && defined(__ARM_NEON)
 inline constexpr const char* KERNEL = "NEON";
-inline constexpr int TILE = 6, BLOCKS = 2;
+inline constexpr int TILE = 6, BLOCKS = 2, MOST_TOGETHER = 1;
 
 struct Lanes {
     int16x8_t part[4];
@@ -198,19 +215,21 @@ struct Block {
     void add(const Block& other) {
         for (int i = 0; i < 4; ++i) part[i] = vaddq_s32(part[i], other.part[i]);
     }
-    void dot(const std::uint8_t* inputs, const std::int8_t* weights) {
-        std::int32_t four;
-        std::memcpy(&four, inputs, 4);
-        const int8x16_t fours = vreinterpretq_s8_s32(vdupq_n_s32(four));  // at most 127: signed will do
-        for (int i = 0; i < 4; ++i) {
-            const int8x16_t weight = vld1q_s8(weights + 16 * i);
+    template <int GROUPS>
+    void dot(const std::uint8_t* inputs, const std::int8_t* weights, int stride) {
+        for (int group = 0; group < GROUPS; ++group, weights += stride) {
+            // At most 127: signed will do.
+            const int8x16_t fours = vreinterpretq_s8_s32(vdupq_n_s32(four(inputs + 4 * group)));
+            for (int i = 0; i < 4; ++i) {
+                const int8x16_t weight = vld1q_s8(weights + 16 * i);
 #if defined(__ARM_FEATURE_DOTPROD)
-            part[i] = vdotq_s32(part[i], fours, weight);
+                part[i] = vdotq_s32(part[i], fours, weight);
 #else
-            const int16x8_t low = vmull_s8(vget_low_s8(fours), vget_low_s8(weight));
-            const int16x8_t high = vmull_high_s8(fours, weight);
-            part[i] = vpadalq_s16(part[i], vpaddq_s16(low, high));
+                const int16x8_t low = vmull_s8(vget_low_s8(fours), vget_low_s8(weight));
+                const int16x8_t high = vmull_high_s8(fours, weight);
+                part[i] = vpadalq_s16(part[i], vpaddq_s16(low, high));
 #endif
+            }
         }
     }
     void store(std::int32_t* target) const {
@@ -229,7 +248,7 @@ struct Block {
 
 #else
 inline constexpr const char* KERNEL = "plain";
-inline constexpr int TILE = 1, BLOCKS = 1;
+inline constexpr int TILE = 1, BLOCKS = 1, MOST_TOGETHER = 1;
 
 struct Lanes {
     std::uint16_t lane[LANES];  // unsigned numbers wrap
@@ -258,9 +277,11 @@ struct Block {
     void add(const Block& other) {
         for (int i = 0; i < OUTPUT_BLOCK; ++i) sum[i] += other.sum[i];
     }
-    void dot(const std::uint8_t* inputs, const std::int8_t* weights) {
-        for (int i = 0; i < OUTPUT_BLOCK; ++i)
-            for (int j = 0; j < 4; ++j) sum[i] += static_cast<std::uint32_t>(inputs[j] * weights[4 * i + j]);
+    template <int GROUPS>
+    void dot(const std::uint8_t* inputs, const std::int8_t* weights, int stride) {
+        for (int group = 0; group < GROUPS; ++group, inputs += 4, weights += stride)
+            for (int i = 0; i < OUTPUT_BLOCK; ++i)
+                for (int j = 0; j < 4; ++j) sum[i] += static_cast<std::uint32_t>(inputs[j] * weights[4 * i + j]);
     }
     void store(std::int32_t* target) const { std::memcpy(target, sum, sizeof sum); }
     template <int SHIFT>

@@ -25,6 +25,8 @@ them. u8 inputs never exceed 127, so that pairs of products fit AVX2's int16: 2 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from search.compiling.jit import KERNEL
@@ -85,19 +87,20 @@ NARROW_INPUTS = 32
 """The inputs of `affine_narrow` are a multiple of this many."""
 
 
-def groups_together(weight: np.ndarray, inputs: int) -> int:
-    """Return the most of TOGETHER such that int16 holds the products of so many consecutive groups of four inputs.
+def groups_together(weight: np.ndarray, inputs: int, counts: Sequence[int] = TOGETHER) -> int:
+    """Return the most of `counts` such that int16 holds the products of so many consecutive groups of four inputs.
 
     weight: int8 [..., outputs, inputs'], and the rest of `inputs` (a multiple of 16, each at most 127) has weights of
-    zero. A kernel adds the products of either half of a group, and then those of several groups.
+    zero. counts: ascending, from 1. A kernel adds the products of either half of a group, and then those of several
+    groups.
     """
-    if len(TOGETHER) == 1:
+    if len(counts) == 1:
         return 1
     padded = np.zeros((*weight.shape[:-1], inputs), np.int16)
     padded[..., : weight.shape[-1]] = weight
     halves = padded.reshape(-1, inputs // GROUP, 2, GROUP // 2)
     signs = [np.maximum(sign * halves, 0).sum(-1, dtype=np.int16) for sign in (1, -1)]  # [outputs, groups, 2]
-    for count in reversed(TOGETHER):
+    for count in reversed(counts):
         largest = max(one.reshape(len(one), -1, count, 2).sum(2).max() for one in signs)
         if largest * ACTIVATION_LIMIT <= np.iinfo(np.int16).max:
             return count

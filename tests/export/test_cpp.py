@@ -29,7 +29,7 @@ from search.compiling.jit import KERNEL
 from search.compiling.target import KERNELS
 from search.evaluation.accumulator import Accumulators, evaluate_output
 from search.evaluation.evaluation_speed import FORWARD, PLAY, Games, _walk, find_games, random_network
-from search.evaluation.network import ACTIVATIONS, PAIRWISE, EvalNetwork, Shards, centipawns_reference
+from search.evaluation.network import ACTIVATIONS, DUAL, PAIRWISE, EvalNetwork, Shards, centipawns_reference
 from search.evaluation.network_file import load_network
 from search.evaluation.network_record import network_record
 from search.rules.movegen import list_moves
@@ -68,7 +68,21 @@ NEEDED = {"AVX-512 VNNI": "vnni", "AVX2": "avx2"}
 """The engine's kernel that a CPU needs to run a kernel of the header; AVX-VNNI is only compiled."""
 
 
+K3K3 = ("k3k3",)
 SFNN = {"hidden_squares": True, "shortcut": True}
+
+
+def _loaded(net: EvalNetwork, largest: int) -> EvalNetwork:
+    """Return the network with inputs up to 127 and weights up to `largest` in the first layer.
+
+    int16 holds the products of 128 / `largest` groups of inputs, and not of one more.
+    """
+    first = net.layers[0]
+    choices = np.array([-largest, 1 - largest, largest - 1, largest - 1], np.int8)
+    weight = np.random.default_rng(largest).choice(choices, first.weight.shape)
+    weight[..., 0, :] = -largest
+    layers = (dataclasses.replace(first, weight=weight, shift=8), *net.layers[1:])
+    return dataclasses.replace(net, rows=net.rows * np.int16(5), layers=layers)
 
 
 def _networks() -> dict[str, EvalNetwork]:
@@ -79,9 +93,9 @@ def _networks() -> dict[str, EvalNetwork]:
         "draw": random_network("piece_square", 416, (40, 16), 1, ("value", "draw")),
         "no hidden layer": random_network("k_p", 160, (), 1, activation="squared_clipped_relu", buckets=3),
         "k_p": dataclasses.replace(random_network("k_p", 64, (17, 33), 2), output_divisor=24),
-        "half_kp": random_network("half_kp", 64, (32, 32), 2),
-        "king buckets": random_network("king_piece_square", 128, (48,), 2, ("value", "draw"), "dual_clipped_relu", 8),
-        "sfnn": random_network("half_ka_hm2", 64, (16, 32), 2, activation=PAIRWISE, stacks=("k3k3",), **SFNN),
+        "half_kp": _loaded(random_network("half_kp", 64, (32, 32), 2), 64),
+        "king buckets": _loaded(random_network("king_piece_square", 128, (48,), 2, ("value", "draw"), DUAL, 8), 128),
+        "sfnn": _loaded(random_network("half_ka_hm2", 64, (16, 32), 2, activation=PAIRWISE, stacks=K3K3, **SFNN), 32),
         "progress": random_network(
             "k_a2", 64, (6, 5), 2, activation=PAIRWISE, shards=Shards(32, 16, 2), stacks=("hand64z", "progress8")
         ),
@@ -204,6 +218,12 @@ def need(kernel: str) -> None:
         pytest.skip("this machine is not known to run the kernels of x86")
     if kernel in NEEDED and KERNELS.index(KERNEL) > KERNELS.index(NEEDED[kernel]):
         pytest.skip(f"this machine does not run {kernel}")
+
+
+@pytest.mark.parametrize(("name", "together"), [("king buckets", 1), ("half_kp", 2), ("sfnn", 4)])
+def test_the_header_says_how_many_groups_int16_holds(name: str, together: int, tmp_path: Path) -> None:
+    write_header(NETWORKS[name], "net.safetensors", header := tmp_path / "lite_eval.h")
+    assert f"TOGETHER[LAYERS] = {{{together}, " in header.read_text()
 
 
 @pytest.mark.parametrize(("kernel", "name"), TRIED)

@@ -171,11 +171,10 @@ print("equal", KERNEL)
         ([0] * 20 + [127, 127, 0, 0, 3, 2], 2),  # the second pair ends with inputs that have no weight
     ],
 )
-def test_int16_holds_the_sums_of_groups(weights: list[int], together: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "TOGETHER", (1, 2, 4))
+def test_int16_holds_the_sums_of_groups(weights: list[int], together: int) -> None:
     stacks = np.zeros((3, 2, len(weights)), np.int8)
     stacks[2, 1] = weights
-    assert kernels.groups_together(stacks, 32) == together
+    assert kernels.groups_together(stacks, 32, (1, 2, 4)) == together
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from search.evaluation import kernels
 from search.evaluation.evaluation_speed import random_games, random_network
+from search.evaluation.kernels import groups_together
 from search.evaluation.lane_order import balance_lanes
 from search.evaluation.network import EvalNetwork, Shards, evaluate_reference
 from search.evaluation.network_file import load_network
@@ -16,16 +16,13 @@ from search.evaluation.shipped import network_file, shipped_names
 from search.rules.position import do_move
 from search.rules.sfen import position_from_sfen
 
-
-@pytest.fixture(autouse=True)
-def adding_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Order lanes as on a CPU whose kernel adds groups."""
-    monkeypatch.setattr(kernels, "TOGETHER", (1, 2, 4))
+COUNTS = (1, 2, 4)
+"""Those of a CPU whose kernel adds groups."""
 
 
 def together(net: EvalNetwork) -> int:
     weight = net.layers[0].weight
-    return kernels.groups_together(weight, weight.shape[-1])
+    return groups_together(weight, weight.shape[-1], COUNTS)
 
 
 def with_weights(net: EvalNetwork, heavy: int) -> EvalNetwork:
@@ -61,7 +58,7 @@ def test_balanced_lanes_give_the_same_outputs(spec: tuple, parts: dict) -> None:
     boards, hands = black_positions()
     checks = np.arange(len(boards)) % 3 == 0
     net = with_weights(random_network(*spec, **parts), 5)
-    balanced = balance_lanes(net)
+    balanced = balance_lanes(net, COUNTS)
     assert together(net) == 1
     assert together(balanced) == 4
     found, expected = (evaluate_reference(one, boards, hands, checks) for one in (balanced, net))
@@ -70,13 +67,13 @@ def test_balanced_lanes_give_the_same_outputs(spec: tuple, parts: dict) -> None:
 
 @pytest.mark.parametrize("name", shipped_names())
 def test_shipped_networks_add_four_groups(name: str) -> None:
-    assert together(balance_lanes(load_network(network_file(name)))) == 4
+    assert together(balance_lanes(load_network(network_file(name)), COUNTS)) == 4
 
 
 @pytest.mark.parametrize("heavy", [0, 192])
 def test_lanes_keep_their_places_where_another_order_helps_nothing(heavy: int) -> None:
     net = with_weights(random_network("piece_square", 96, (32,), 2), heavy)
-    assert balance_lanes(net) is net
+    assert balance_lanes(net, COUNTS) is net
 
 
 @pytest.mark.parametrize("activation", ["clipped_relu", "dual_clipped_relu", "pairwise_clipped_relu"])
@@ -84,4 +81,4 @@ def test_lanes_of_a_network_with_shards_keep_their_places(activation: str) -> No
     inputs = {"clipped_relu": 128, "dual_clipped_relu": 256, "pairwise_clipped_relu": 64}[activation]
     net = random_network("k_p", 64, (8, 32), 2, activation=activation, shards=Shards(0, inputs // 8, 8))
     net = with_weights(net, 5)
-    assert balance_lanes(net) is net
+    assert balance_lanes(net, COUNTS) is net
