@@ -31,7 +31,12 @@ from lite.notation.kif_lines import (
 from lite.notation.numbers import half_width
 from search.rules.shogi import DROP_ORIGIN, HAND_KINDS, KINDS, NO_MOVE, PROMOTE
 
-_MOVE = re.compile(rf"({SQUARE}|同)\s*({PIECE_SIGNS})\s*(?:打|(?:(成)|不成)?\s*[(（]([1-9１-９])([1-9１-９])[)）])(.*)")
+_MOVE = re.compile(
+    rf"({SQUARE}|同)\s*({PIECE_SIGNS})\s*"
+    r"(?:打(?:[(（][0０]{2}[)）])?|(?:(成)|不成)?\s*[(（]([1-9１-９])([1-9１-９])[)）])(.*)"
+)
+_AFTER_MOVE = re.compile(r"[\s+]*(?:[(](?:[\s0-9.-]*[:/][\s0-9:/.-]*|\s*)[)][\s+]*)?([*].*)?")
+"""What may follow a move in its line: a clock, the mark + of a variation, and a comment."""
 _CLOCK = re.compile(r"\(\s*(?:([0-9]{1,4}):)?([0-9]{1,6}):([0-9]{1,2}(?:\.[0-9]+)?)\s*[/)]")
 
 
@@ -140,7 +145,7 @@ def _read_variation(place: str, start_sfen: str, before: tuple[int, ...], lines:
 
 def _kif_line(reader: Reader, number: int, text: str) -> None:
     """Read a numbered line: a move or an ending."""
-    builder, text = reader.start(), MARK.sub("", text, count=1)
+    builder, text = reader.start(), text[1:] if MARK.match(text) else text
     match = _MOVE.match(abbreviated(text))
     if match is None and (ending := read_ending(text, reader.names())):
         reader.end(ending, number, _clock(text))
@@ -154,6 +159,12 @@ def _kif_line(reader: Reader, number: int, text: str) -> None:
         raise reader.error(f"cannot read {builder.next_move()} {quoted(text, 20)}")
     where, sign, promotion, file, rank, rest = match.groups()
     kind, move, written = PIECES[sign], reader.target(where), match.string[: match.start(6)].rstrip(" 　")
+    after = _AFTER_MOVE.fullmatch(half_width(rest))
+    if after is None:
+        raise reader.error(
+            f"cannot read {quoted(rest.strip(), 20)} after {builder.next_move(written)}; only a clock, + or a comment "
+            "with * may follow a move"
+        )
     if file is None:
         # A kind that cannot be in hand gives no move at all.
         builder.play(move | (DROP_ORIGIN + kind) << 7 if kind < HAND_KINDS else NO_MOVE, written)
@@ -164,6 +175,8 @@ def _kif_line(reader: Reader, number: int, text: str) -> None:
         builder.play(move | origin << 7 | (PROMOTE if promotion else 0), written)
     if (took := _clock(rest)) is not None:
         builder.time_of_last(took)
+    if after[1]:
+        reader.other_line(rest[after.start(1) :])
 
 
 def _clock(text: str | None) -> int | None:

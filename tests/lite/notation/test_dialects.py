@@ -108,6 +108,50 @@ def test_a_drop_in_kif_may_have_the_origin_00() -> None:
     assert ([move_to_usi(int(one)) for one in game.moves], game.times.tolist()) == (["G*5h"], [7000, -1])
 
 
+@pytest.mark.parametrize(
+    "move",
+    [
+        "２二角(88)成",
+        "22角(88)成",
+        "２二角(88) 不成",
+        "２二角成(88)成",
+        "２二角成(88)(77)",
+        "２二角成(88) なに",
+        "２二角成(88) △",
+        "２二角成(88)   ( 0:05/00:00:07)成",
+        "５五角打(88)",
+        "５五角打 成",
+    ],
+)
+def test_text_after_a_move_is_not_ignored(move: str) -> None:
+    """A promotion that is ignored gives another game."""
+    with pytest.raises(GameError, match=r"cannot read .* after 3手目.*line 3"):
+        read_kif(f"   1 ７六歩(77)\n   2 ３四歩(33)\n   3 {move}\n   4 投了\n", "a.kif")
+    with pytest.raises(GameError):
+        read_ki2(f"▲７六歩 △３四歩\n▲{move}\n投了\n", "a.ki2")
+
+
+@pytest.mark.parametrize(
+    ("after", "milliseconds", "comments"),
+    [
+        ("+", -1, {}),
+        ("   ( 0:05/00:00:05)+", 5000, {}),
+        ("（ 0:05／　　）＋", 5000, {}),
+        (" (0:5/0:0:5)", 5000, {}),
+        (" (--:--/--:--:--)", -1, {}),
+        (" ()", -1, {}),
+        ("   ( 0:05/00:00:05)  *好手", 5000, {1: ["*好手"]}),
+        ("＊評価値=80", -1, {1: ["*評価値=80"]}),
+    ],
+)
+def test_a_clock_a_mark_and_a_comment_may_follow_a_move(
+    after: str, milliseconds: int, comments: dict[int, list[str]]
+) -> None:
+    game = read_kif(f"   1 ７六歩(77){after}\n   2 投了\n", "a.kif")
+    assert ([move_to_usi(int(move)) for move in game.moves], game.result) == (["7g7f"], 1)
+    assert (game.times[0], game.comments) == (milliseconds, comments)
+
+
 CSA = "PI\n+\n+7776FU\n-3334FU\n"
 GAMES = {
     "csa": "V2.2\nN+甲\nN-乙\nPI\n+\n+7776FU\n-3334FU\n%TORYO\n",
