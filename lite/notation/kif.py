@@ -10,9 +10,10 @@ A game is read only if its parts agree: the number of the ending follows that of
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from lite.amounts import amount
 from lite.notation.game import Game, GameBuilder, GameError, quoted
 from lite.notation.kif_endings import read_ending
 from lite.notation.kif_lines import (
@@ -57,10 +58,8 @@ def _read_lines(reader: Reader, lines: list[str]) -> None:
             continue
         reader.line = index + 1
         if begins_variation(line) and reader.builder is not None:
-            rest = lines[index:]  # the main line is complete
-            if reader.numbered_from:
-                rest = [_renumbered(one, reader.numbered_from) for one in rest]
-            reader.builder.variations = "\n".join(rest).rstrip("\n")
+            # The main line is complete.
+            reader.builder.variations = "\n".join(_renumbered(lines[index:], reader.numbered_from)).rstrip("\n")
             break
         if match := MOVE_LINE.fullmatch(line):
             reader.begin_numbers(int(match.group(1)))
@@ -69,13 +68,20 @@ def _read_lines(reader: Reader, lines: list[str]) -> None:
             reader.remark(line)
 
 
-def _renumbered(line: str, before: int) -> str:
-    """Return a line of a variation with its number counted from the first move of the game."""
-    found = variation_number(line)
-    if found is not None:
-        return f"変化：{found - before}手"
-    match = MOVE_LINE.fullmatch(line)
-    return f"{int(match[1]) - before:4d} {match[2]}" if match else line
+def _renumbered(lines: list[str], before: int) -> Iterator[str]:
+    """Yield the lines of variations with numbers counted from the first move of the game. Those of each variation may
+    include the `before` moves before a diagram."""
+    extra = 0
+    for line in lines:
+        if (first := variation_number(line)) is not None:
+            extra = before if first > before else 0
+        if not extra:
+            yield line
+        elif first is not None:
+            yield f"変化：{first - extra}手"
+        else:
+            match = MOVE_LINE.fullmatch(line)
+            yield f"{int(match[1]) - extra:4d} {match[2]}" if match and int(match[1]) > extra else line
 
 
 def read_start(text: str) -> str:
@@ -114,10 +120,14 @@ def read_variations(game: Game) -> tuple[list[Variation], GameError | None]:
     for block in re.split(r"^(?=[ 　]*変化)", game.variations, flags=re.MULTILINE)[1:]:
         head, *lines = block.split("\n")
         place = f"{game.place}, variation {len(found) + 1}"
-        first = variation_number(head) or 0
+        first = variation_number(head)
+        if first is None:
+            return found, GameError(f"{place}: cannot read {quoted(head, 20)}; correct the line or remove it")
         if not 1 <= first <= len(before) + 1:
-            error = GameError(f"{place}: cannot read {quoted(head, 20)}; correct the line or remove it")
-            return found, error
+            return found, GameError(
+                f"{place}: begins at move {first} of the game, but the line that it branches from has "
+                f"{amount(len(before), 'move')}; correct the number or remove it"
+            )
         try:
             builder = _read_variation(place, game.start_sfen, before[: first - 1], lines)
         except GameError as error:

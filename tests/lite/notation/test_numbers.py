@@ -172,6 +172,31 @@ def test_ki2_variations_may_count_from_the_number_of_a_diagram() -> None:
         read_ki2(text.replace("まで79手", "まで78手"), "a")
 
 
+def test_kif_variations_may_count_from_a_diagram() -> None:
+    """Each variation by itself; a long one may reach the numbers that include the moves before the diagram."""
+    main, variation = f"{EVEN}手数＝77\n後手番\n{MOVES}".split("変化：79手\n")
+    assert variation.startswith("  79 ６六歩")
+    own = variation.replace("  79 ", "   2 ").replace("  80 ", "   3 ")
+    kings = ["５二玉(51)", "５八玉(59)", "５一玉(52)", "５九玉(58)"] * 20
+    long = "".join(f"{number:4d} {king}\n" for number, king in enumerate(kings, 3))
+    for text in (f"変化：79手\n{variation}", f"変化：２手\n{own}", f"変化：79手\n{own}"):
+        found, error = read_variations(read_kif(f"{main}{text}\n変化：3手\n{long}", "a"))
+        assert error is None
+        assert [(one.first, len(one.moves)) for one in found] == [(2, 3), (3, 82)]
+        assert [move_to_usi(move) for move in found[0].moves] == ["8c8d", "6g6f", "8d8e"]
+
+
+@pytest.mark.parametrize(
+    ("head", "move"), [("変化：十手", 10), ("変化：0手", 0), ("変化：5手", 5), ("変化：x手", None)]
+)
+def test_a_variation_of_a_move_that_does_not_exist_is_refused(head: str, move: int | None) -> None:
+    found, error = read_variations(read_kif(VARIATION.format(head), "a"))
+    assert found == []
+    expected = f"cannot read '{head}'" if move is None else f"begins at move {move} of the game, .* has 3 moves"
+    with pytest.raises(GameError, match=f"a, variation 1: {expected}"):
+        raise error or AssertionError
+
+
 @pytest.mark.parametrize("first", [2, 77, 79])
 def test_moves_with_another_first_number_are_refused(first: int) -> None:
     with pytest.raises(GameError, match=str(first)):
