@@ -18,7 +18,7 @@ from lite.notation.game import (
     GameError,
     quoted,
 )
-from lite.notation.kif_endings import Ending, Verdict, read_remarks, read_verdict
+from lite.notation.kif_endings import ENDINGS, Ending, Verdict, read_remarks, read_verdict
 from lite.notation.numbers import NUMBER, half_width, number
 from lite.notation.scores import read_comment
 from lite.records.formats import BLACK_WINS, DRAW, MAX_MOVES, WHITE_WINS, WINNER_MASK
@@ -87,7 +87,8 @@ class Reader:
         self.ending: Ending | None = None
         """The first ending, which counts."""
         self.ending_number: int | None = None
-        self._later_endings: list[str] = []
+        self._later_endings: list[tuple[str, int | None]] = []
+        """Words and numbers of the endings after the first one."""
         self.verdict: Verdict | None = None
         self._early_comments: list[str] = []
         self.line = 0
@@ -211,7 +212,7 @@ class Reader:
     def end(self, ending: Ending, number: int | None = None, milliseconds: int | None = None) -> None:
         """Record an ending with its number and time. Only the first ending of a game counts."""
         if self.ending is not None:
-            self._later_endings.append(ending.word)
+            self._later_endings.append((ending.word, number))
             return
         self.ending, self.ending_number = ending, number
         builder = self.start()
@@ -311,8 +312,16 @@ class Reader:
         return game
 
     def _of_later_ending(self, verdict: Verdict) -> bool:
-        """Return whether a verdict repeats an ending after the first one, which does not count."""
-        return any(verdict.text.startswith(word) for word in self._later_endings)
+        """Return whether a verdict belongs to an ending after the first one, which does not count: it repeats the
+        word, or it counts the first ending as a move."""
+        ending, first = self.ending, self.ending_number
+        if ending is None or (ending.outcome is None and ending.word not in ENDINGS):
+            first = None  # an unknown word may be a damaged move, which does count
+        return any(
+            verdict.text.startswith(word)
+            or (first and number and number > first and self._counts(verdict.plies, number - 1 - self.numbered_from))
+            for word, number in self._later_endings
+        )
 
     def _counted_by_cshogi(self, verdict: Verdict) -> bool:
         """Return whether the verdict is one of cshogi's exporter, which states two moves too many after 持将棋."""

@@ -18,7 +18,7 @@ from lite.notation.game import Game, GameError
 from lite.notation.games import read_games
 from lite.notation.ki2 import read_ki2
 from lite.notation.kif import read_kif
-from lite.records.formats import DECLARATION, SENNICHITE
+from lite.records.formats import DECLARATION, MOVE_LIMIT, SENNICHITE
 
 KIF = "手合割：平手\n   1 ７六歩(77)   ( 0:01/00:00:01)\n"
 KIF += "   2 ３四歩(33)\n   3 ２六歩(27)\n"
@@ -118,6 +118,28 @@ def test_a_lost_last_move_is_reported(data_directory: Path) -> None:
 )
 def test_verdicts_of_kif_are_checked(end: str, found: int | None) -> None:
     check(read(KIF + end, ".kif"), found)
+
+
+@pytest.mark.parametrize(
+    ("first", "found"),
+    [
+        ("千日手", SENNICHITE),
+        ("持将棋", 0),
+        ("最大手数", MOVE_LIMIT),
+        ("詰み", 1),
+        ("時間切れ", 1),
+        ("反則負け", 1),
+        ("後手の時間切れ負け", 1),
+        ("MATTA", None),
+        ("化け", None),
+    ],
+)
+def test_a_verdict_that_counts_the_first_ending_belongs_to_a_later_one(first: str, found: int | None) -> None:
+    """An unknown word may be a damaged move."""
+    check(read(f"{KIF}   4 {first}\n   5 投了\nまで4手で後手の勝ち\n", ".kif"), found)
+    check(read(f"{KIF}   4 {first}\n   5 投了\nまで5手で後手の勝ち\n", ".kif"), None)
+    if found is not None:  # an unknown word does not name a winner
+        check(read(f"{KIF}   4 {first}\n   4 投了\nまで3手で後手の勝ち\n", ".kif"), None)
 
 
 def test_names_of_sides_if_white_moves_first() -> None:
