@@ -12,7 +12,7 @@ import numpy as np
 from cshogi import Board, move_from, move_is_drop, move_to
 
 from lite.notation.game import Game, GameBuilder, GameError, quoted
-from lite.notation.kif_endings import ENDINGS, read_ending, stated, with_sides
+from lite.notation.kif_endings import is_ending
 from lite.notation.kif_lines import (
     MARK,
     PIECE_SIGNS,
@@ -63,14 +63,14 @@ def _ki2_line(reader: Reader, line: str) -> None:
         marks = list(MARK.finditer(moves))
         ends = [mark.start() for mark in marks[1:]] + [len(moves)]
         texts = [moves[mark.start() + 1 : end].strip(" 　") for mark, end in zip(marks, ends, strict=True)]
-        if reader.is_over() and not all(text in ENDINGS or _MOVE.fullmatch(abbreviated(text)) for text in texts):
+        if reader.is_over() and not all(is_ending(text) or _MOVE.fullmatch(abbreviated(text)) for text in texts):
             reader.remark(line)  # ▲４五桂が敗着
             return
         for mark, text in zip(marks, texts, strict=True):
             _ki2_move(reader, mark.group() in "▲▼☗", text)
         if until:
             _ki2_line(reader, until + verdict)
-    elif not _ki2_ending(reader, line.strip(" 　")) and not reader.other_line(line):
+    elif not reader.other_line(line):
         reader.remark(line)
 
 
@@ -130,28 +130,15 @@ def _kif_lines(reader: Reader, played: GameBuilder, first: int) -> list[str]:
     return [*lines, reader.verdict.line] if reader.verdict else lines
 
 
-def _ki2_ending(reader: Reader, word: str) -> bool:
-    """Record an ending, a word such as 投了 or a sentence such as 先手反則負け; return whether the text is one."""
-    sentence = with_sides(word, reader.names())
-    is_sentence = re.match("[先下後上]手", sentence) and re.search("[：:]", word) is None and stated(sentence)
-    if is_sentence and reader.verdict is not None:
-        return False  # a remark on the game
-    if not is_sentence and not any(word in (name, f"{name}負け", f"{name}勝ち") for name in ENDINGS):
-        return False
-    if ending := read_ending(word, reader.names()):
-        reader.end(ending)
-    return True
-
-
 def _ki2_move(reader: Reader, black: bool, text: str) -> None:
     """Play a move, written without its mark; `black`: whether the mark is black's. Raises GameError."""
     builder = reader.start()
-    if _ki2_ending(reader, text):  # Shogi DB2 writes △投了
+    if reader.bare_ending(text):  # Shogi DB2 writes △投了
         return
     move, _, word = text.replace("　", " ").rpartition(" ")
-    if move and word in ENDINGS:  # ▲２六歩 投了
+    if move and is_ending(word):  # ▲２六歩 投了
         _ki2_move(reader, black, move.strip())
-        _ki2_ending(reader, word)
+        reader.bare_ending(word)
         return
     if reader.ending is not None:
         raise reader.error(f"a move after the ending: {quoted(text)}")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from lite.amounts import amount
 from lite.notation.game import Game, GameBuilder, GameError, quoted
-from lite.notation.kif_endings import read_ending
+from lite.notation.kif_endings import read_bare_ending, read_ending
 from lite.notation.kif_lines import (
     MARK,
     MOVE_LINE,
@@ -88,10 +88,12 @@ def read_start(text: str) -> str:
     """Return the SFEN of a KIF or KI2 text's first position; moves are ignored, and a king may be missing. Raises
     GameError."""
     reader = Reader("", unfinished=True)
-    for reader.line, line in enumerate(plain_lines(text), 1):
+    for reader.line, line in enumerate(map(str.strip, plain_lines(text)), 1):
         if not line:
             continue
-        if line.lstrip().startswith("手数--") or MOVE_LINE.fullmatch(line) or is_ki2(line):
+        if line.startswith("手数--") or MOVE_LINE.fullmatch(line) or is_ki2(line):
+            break
+        if read_bare_ending(line, reader.names()) is not None:
             break
         if not reader.other_line(line):
             raise reader.error(f"cannot read the line {quoted(line)}")
@@ -146,10 +148,10 @@ def _read_variation(place: str, start_sfen: str, before: tuple[int, ...], lines:
     for line in filter(None, lines):
         if match := MOVE_LINE.fullmatch(line):
             _kif_line(reader, int(match.group(1)), match.group(2))
-            if reader.ending is not None:
-                break
         elif not reader.other_line(line):
             reader.remark(line)
+        if reader.ending is not None:
+            break
     return builder
 
 

@@ -21,6 +21,8 @@ from lite.notation.game import (
 from lite.notation.numbers import NUMBER, half_width, number
 from lite.records.formats import BLACK_WINS, WHITE_WINS
 
+_FOULS = ("反則", "二歩", "二手指し", "打ち歩詰め", "王手放置")
+"""Words for a broken rule: the side to move has broken it, and its move, if any was recorded, was not played."""
 ENDINGS = {
     "投了": MOVER_LOSES,
     "詰み": MOVER_LOSES,
@@ -38,7 +40,8 @@ ENDINGS = {
     "不戦敗": MOVER_LOSES,
     "不戦勝": MOVER_WINS,
     "反則負け": ILLEGAL_MOVE,
-    "反則勝ち": ILLEGAL_BEFORE,
+    **{f"{foul}勝ち": ILLEGAL_BEFORE for foul in _FOULS},
+    **dict.fromkeys(_FOULS, ILLEGAL_MOVE),
     "入玉宣言負け": MOVER_LOSES,
     "宣言負け": MOVER_LOSES,
     "入玉勝ち": MOVER_DECLARES,
@@ -67,8 +70,12 @@ ones that begin with it.
 ShogiHome writes トライ if the opponent of the side to move has reached the square. MyShogi writes 勝ち宣言 for that as
 well, with a verdict that distinguishes the two, and 王手連続千日手 only if the side to move has been checked.
 """
+_SPELLINGS = ((re.compile("(?<=時間|接続)切(?!れ)"), "切れ"), (re.compile("打ち?歩詰め?"), "打ち歩詰め"))
+"""Spellings of words for an ending, and the one that `ENDINGS` has."""
 _OF_MOVES = re.compile(r"[同打0-9一二三四五六七八九]")
 _ORIGIN = re.compile(r"[(][0-9]{1,2}[)]")
+_OF_PAWN = re.compile(rf"二歩\s*(?:打|不?成|{_ORIGIN.pattern})")
+"""The rest of a move such as `２二歩打` that has lost its first character."""
 _CLOCK = re.compile(r"[(]\s*(?:[0-9]|[/)])")
 """The start of a clock after an ending; a remark in brackets, as in `乙（六段）の勝ち`, is no clock."""
 _REMARKS = {"*時間切れにて終局": MOVER_LOSES, "*接続切れにて終局": MOVER_LOSES, "*反則手にて終局": ILLEGAL_BEFORE}
@@ -200,7 +207,10 @@ def read_ending(text: str, names: tuple[str, str]) -> Ending | None:
 
     ShogiHome writes unknown words for endings of other notations (ERROR, MATTA); they have no outcome. A text that may
     be a damaged move is no ending. names: of black and white, for sentences that use them."""
+    text = _in_common_spelling(text)
     narrow = half_width(text)
+    if _OF_PAWN.match(narrow):
+        return None
     clock = _CLOCK.search(narrow)
     word = text[: clock.start() if clock else None].strip(" 　")
     sentence = with_sides(word, names)
@@ -214,10 +224,32 @@ def read_ending(text: str, names: tuple[str, str]) -> Ending | None:
     return Ending(word, None)
 
 
+def read_bare_ending(text: str, names: tuple[str, str]) -> Ending | None:
+    """Return the ending that a text without a number states: a word such as 投了 and nothing else, or a sentence such
+    as 先手反則負け. None if it is neither. names: of black and white, for sentences that use them."""
+    text = _in_common_spelling(text)
+    sentence = with_sides(text, names)
+    is_sentence = re.match(_SIDE, sentence) and re.search("[：:]", text) is None and stated(sentence)
+    return read_ending(text, names) if is_sentence or is_ending(text) else None
+
+
+def is_ending(text: str) -> bool:
+    """Return whether a text is a word for an ending and nothing else, such as 投了 or 時間切れ負け."""
+    word = _in_common_spelling(text)
+    return any(word in (name, f"{name}負け", f"{name}勝ち") for name in ENDINGS)
+
+
+def _in_common_spelling(text: str) -> str:
+    """Return a text with words for endings as `ENDINGS` spells them."""
+    for pattern, common in _SPELLINGS:
+        text = pattern.sub(common, text)
+    return text
+
+
 def read_verdict(line: str) -> Verdict | None:
     """Return the verdict of a line, or None if the line is none."""
     match = _VERDICT.match(line)
-    return Verdict(line.strip(" 　"), number(match.group(1)), match.group(2)) if match else None
+    return Verdict(line.strip(" 　"), number(match[1]), _in_common_spelling(match[2])) if match else None
 
 
 def read_remarks(comments: list[str]) -> tuple[int | None, str]:

@@ -18,7 +18,15 @@ from lite.notation.game import (
     GameError,
     quoted,
 )
-from lite.notation.kif_endings import ENDINGS, Ending, Verdict, read_remarks, read_verdict
+from lite.notation.kif_endings import (
+    ENDINGS,
+    Ending,
+    Verdict,
+    is_ending,
+    read_bare_ending,
+    read_remarks,
+    read_verdict,
+)
 from lite.notation.numbers import NUMBER, half_width, number
 from lite.notation.scores import read_comment
 from lite.records.formats import BLACK_WINS, DRAW, MAX_MOVES, WHITE_WINS, WINNER_MASK
@@ -175,7 +183,8 @@ class Reader:
             hand[kind] += count
 
     def other_line(self, line: str) -> bool:
-        """Read a header, diagram row, comment or verdict; return False if the line is none of these."""
+        """Read a header, diagram row, comment, verdict or ending without a number; return False if the line is none of
+        these."""
         line = line.lstrip()  # text copied from a page or a mail may be indented
         if line[0] in "*＊":
             if self.builder is None:
@@ -206,8 +215,18 @@ class Reader:
         elif "：" in line or ":" in line.split("(")[0]:
             self._header(*(part.strip() for part in re.split("[：:]", line, maxsplit=1)))
         else:
-            return False
+            return self.bare_ending(line)
         return True
+
+    def bare_ending(self, text: str) -> bool:
+        """Record an ending without a number; return whether the text is one. A sentence below the end of the game is a
+        remark."""
+        if self.is_over() and not is_ending(text):
+            return False
+        ending = read_bare_ending(text, self.names())
+        if ending is not None:
+            self.end(ending)
+        return ending is not None
 
     def end(self, ending: Ending, number: int | None = None, milliseconds: int | None = None) -> None:
         """Record an ending with its number and time. Only the first ending of a game counts."""

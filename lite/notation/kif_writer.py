@@ -173,7 +173,7 @@ def _ending(replay: GameBuilder, game: Game) -> str:
     The winner of every word follows from the side to move. If no word gives the result (a win by points, for example),
     the word is 中断, and the verdict below it names the winner."""
     own = _ENDINGS.get(game.ending, game.ending)
-    if own not in ENDINGS:  # a sentence such as 先手切れ負け
+    if own not in ENDINGS or re.match(FOULS, own):  # a sentence such as 先手切れ負け, or 二歩
         own = next((word for part, word in _SENTENCES.items() if re.search(part, own)), own)
     if not own and in_check(replay.pos) and not list_moves(replay.pos):
         own = "詰み"

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from lite.notation.csa import read_csa
-from lite.notation.game import Game, GameError
+from lite.notation.game import FOULS, Game, GameError
 from lite.notation.games import read_games, read_starts
 from lite.notation.ki2 import read_ki2
-from lite.notation.kif import read_kif
+from lite.notation.kif import read_kif, read_variations
 from lite.notation.kif_endings import ENDINGS
 from lite.notation.kif_writer import kif_text
 from lite.records.formats import DECLARATION
+from search.rules.shogi import START_SFEN
 
 HEAD = "手合割：平手\n先手：甲\n後手：乙\n"
 KIF = f"{HEAD}手数----指手---------消費時間--\n   1 ７六歩(77)   ( 0:01/00:00:01)\n   2 ３四歩(33)\n"
@@ -251,6 +252,70 @@ def test_endings_in_further_words_are_read(words: str, result: int) -> None:
     for game in games:
         assert game.result == result
         assert read_kif(kif_text(game), "again").result == result
+
+
+def _with_ending(word: str) -> list[Game]:
+    """Return the game with the ending on a numbered line, in the verdict, and alone in its line."""
+    ends = (f"   3 {word}\n", f"まで2手で{word}\n", f"{word}\n")
+    return [read_kif(f"{KIF}{end}", "a") for end in ends] + [read_ki2(f"{KI2}{end}", "a") for end in ends[1:]]
+
+
+@pytest.mark.parametrize("word", [*FOULS.replace("?", "").split("|"), "打ち歩詰め", "打歩詰", "打歩詰め", "二歩負け"])
+def test_a_word_for_a_broken_rule_ends_a_game(word: str) -> None:
+    for game in _with_ending(word):
+        assert (len(game.moves), game.result) == (2, 2)
+        assert "   3 反則負け\nまで2手で先手の反則負け\n" in kif_text(game)
+    for end in (f"   4 {word}\n", f"まで3手で{word}\n", f"{word}\n"):
+        game = read_kif(f"{KIF}   3 ５五歩打\n{end}", "a")
+        assert (len(game.moves), game.result) == (2, 2)
+    for game in _with_ending(f"{word.removesuffix('負け')}勝ち"):
+        assert game.result == 1
+        assert read_kif(kif_text(game), "again").result == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "result"),
+    [("時間切", 2), ("接続切", 2), ("持ち時間切", 2), ("時間切負け", 2), ("先手時間切", 2), ("時間切勝ち", 1)],
+)
+def test_words_for_an_ending_may_lack_their_last_sign(word: str, result: int) -> None:
+    for game in _with_ending(word):
+        assert game.result == result
+        assert read_kif(kif_text(game), "again").result == result
+
+
+@pytest.mark.parametrize("line", ["二歩打", "二歩成(23)", "二歩不成(23)", "二歩(23)", "二歩(23)   ( 0:05/00:00:06)"])
+def test_a_damaged_move_is_no_word_for_a_broken_rule(line: str) -> None:
+    with pytest.raises(GameError, match="cannot read"):
+        read_kif(f"{KIF}   3 {line}\n", "a")
+    assert read_kif(f"{KIF}   3 二歩         ( 0:05/00:00:06)\n", "a").times[2] == 5000
+
+
+@pytest.mark.parametrize("line", ["時間切れ負け", "乙の勝ち", "後手勝ち", "投了", "詰み", "　投了", "甲の時間切れ負け"])
+def test_an_ending_may_lack_its_number(tmp_path: Path, line: str) -> None:
+    for head, name in ((KIF, "a.kif"), (KI2, "a.ki2")):
+        for end in (line, f"{line}\n中断", f"{line}\n先手は勝ちを逃した", f"{line}\nまで2手で後手の勝ち"):
+            game = read(tmp_path / name, f"{head}{end}\n")
+            assert isinstance(game, Game), game
+            assert (len(game.moves), game.result) == (2, 2)
+            assert game.comments == ({3: ["*先手は勝ちを逃した"]} if "逃した" in end else {})
+        with pytest.raises(GameError, match="after the ending"):
+            (read_kif if head == KIF else read_ki2)(f"{head}{line}\n   3 ２六歩(27)\n▲２六歩\n", "a")
+
+
+def test_an_ending_without_a_number_ends_a_variation_and_the_search_for_a_position(tmp_path: Path) -> None:
+    variations = "変化：2手\n   2 ８四歩(83)\n投了\n\n変化：1手\n   1 ２六歩(27)\n"
+    found, error = read_variations(read_kif(f"{KIF}   3 投了\n\n{variations}", "a"))
+    assert error is None
+    assert [one.first for one in found] == [2, 1]
+    (tmp_path / "a.kif").write_text(f"{HEAD}中断\n", encoding="utf-8")
+    assert read_starts(tmp_path / "a.kif") == [START_SFEN]
+
+
+def test_an_interrupted_game_may_lack_the_number_of_its_ending() -> None:
+    assert read_kif(f"{KIF}中断\n", "a", unfinished=True).ending == "中断"
+    with pytest.raises(GameError) as caught:
+        read_kif(f"{KIF}中断\n", "a")
+    assert caught.value.reason == "no result"
 
 
 def test_no_word_for_an_ending_hides_a_longer_one() -> None:
