@@ -59,7 +59,7 @@ def choose(paths: Sequence[Path], number: int | None, output: Path | None, words
         raise ValueError(words.no_game_file.format(path=", ".join(map(str, paths))))
     places: set[Path] = set()
     for path, folder in files:
-        whole = list(read_games(path, unfinished=True)) or [GameError(words.empty_file.format(path=path))]
+        whole = list(read_games(path, unfinished=True))
         games = [*enumerate(whole, 1)]
         if number is not None:
             games = games[number - 1 : number]

@@ -71,7 +71,6 @@ ENGLISH = Words(
     output_is_file="`output` {path}: is a file, but there are several games; name a folder that exists, or one without "
     "a suffix",
     output_taken="{path}: `output` {output} belongs to another game; analyse this one separately",
-    empty_file="{path}: holds no game",
     explain_head="{side} to move: {score} cp, win rate {rate} %{draw}; for black {black} cp",
     explain_draw=", draw {draw} %",
     contributions="Contribution of each piece for black: the evaluation with it minus the evaluation without it, cp",

@@ -71,7 +71,6 @@ JAPANESE = Words(
     output_is_file="`output` {path}: 棋譜が複数あるのでファイルにはできません。"
     "既にあるフォルダか、拡張子のないフォルダ名を指定してください",
     output_taken="{path}: `output` {output} は別の棋譜の出力先です。この棋譜だけを別に解析してください",
-    empty_file="{path}: 棋譜がありません",
     explain_head="{side}番: 評価値 {score}、勝率 {rate} %{draw}（先手から見て {black}）",
     explain_draw="、引き分け {draw} %",
     contributions="各駒の寄与（先手から見た、その駒がある局面とない局面の評価値の差）",

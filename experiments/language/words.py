@@ -99,8 +99,6 @@ class Words:
     """The output {path} is a file, but there are several games."""
     output_taken: str
     """The output {output} of the game {path} belongs to another game."""
-    empty_file: str
-    """{path} holds no game."""
     explain_head: str
     """Evaluation of a position: {side}, {score}, {rate}, {draw}, {black}."""
     explain_draw: str

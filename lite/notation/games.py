@@ -39,8 +39,8 @@ def is_game_name(path: Path) -> bool:
 def read_games(path: Path, unfinished: bool = False) -> Iterator[Game | GameError]:
     """Yield the games of a file; a game that cannot be used comes as a GameError with place and reason.
 
-    A game without a result is a GameError too, unless `unfinished`. A file whose first lines clearly belong to another
-    notation than its suffix is read in that notation.
+    A game without a result is a GameError too, unless `unfinished`, and so is a file without a game. A file whose first
+    lines clearly belong to another notation than its suffix is read in that notation.
     Raises OSError if the file cannot be read, ValueError if its suffix is unknown.
     """
     form = game_format(path)
@@ -49,6 +49,9 @@ def read_games(path: Path, unfinished: bool = False) -> Iterator[Game | GameErro
     text = _text(path)
     if text is None:
         yield GameError(f"{path}: {_NO_TEXT}")
+        return
+    if not text.strip():
+        yield GameError(f"{path}: the file is empty; remove it or write it again", "no moves")
         return
     form = detect_format(text, form)
     if form == CSA:
@@ -130,15 +133,19 @@ def _decoded_as(raw: bytes, encoding: str) -> str | None:
 
 def _read_usi(text: str, name: str, unfinished: bool) -> Iterator[Game | GameError]:
     """Yield one game per line: `startpos moves ...` or `[sfen] SFEN moves ...`, with or without `position` before."""
+    found = False
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
+        found = True
         place = f"{name} line {number}"
         try:
             yield _usi_game(words, place, unfinished)
         except GameError as error:
             yield GameError(f"{place}: {error}", error.reason)
+    if not found:
+        yield GameError(f"{name}: holds no game; write one per line, as `startpos moves ...`", "no moves")
 
 
 def _usi_game(words: list[str], place: str, unfinished: bool) -> Game:

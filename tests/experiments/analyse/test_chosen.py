@@ -110,7 +110,7 @@ def test_an_interrupted_folder_is_resumed(folder: Path, searched: list[str]) -> 
     assert len(first.games) == 3
     broken, empty = first.refused
     assert "broken.kif" in broken
-    assert empty == f"{folder / 'empty.usi'}: holds no game"
+    assert empty.startswith(f"{folder / 'empty.usi'}: holds no game")
     second = analyse_games(options)
     assert searched[4:] == ["games.usi", "games.usi", "wcsc28.csa"]
     assert len(second.skipped) == 3

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lite.datasets.stat import describe
-from lite.records.formats import DECLARATION, MOVE_LIMIT, NO_RESULT, NO_SCORE, hcpe_dtype
+from lite.records.formats import DECLARATION, MOVE_LIMIT, NO_RESULT, NO_SCORE, RecordError, hcpe_dtype
 from lite.records.reader import read_all
 
 
@@ -44,3 +44,14 @@ def test_figures_of_scores_and_results(cshogi_records, tmp_path: Path) -> None:
         "draw by move limit": 1,
         "no game behind it": 1,
     }
+
+
+@pytest.mark.parametrize("suffix", ["csa", "usi", "kif", "pack"])
+def test_an_empty_file_is_an_error(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+    path.touch()
+    with pytest.raises(RecordError, match="the file is empty"):
+        describe((path,))
+    (tmp_path / "b.usi").write_text("startpos moves 7g7f resign\n" * 2)
+    if suffix != "pack":  # one of three games
+        assert describe((path, tmp_path / "b.usi")).positions == 2

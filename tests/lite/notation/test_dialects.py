@@ -198,6 +198,22 @@ def test_a_text_without_a_notation_is_refused_by_that_of_its_suffix(tmp_path: Pa
     assert "whatever" in str(errors[0])
 
 
+@pytest.mark.parametrize("text", ["", "\n \n", "\ufeff", "\x1a"])
+@pytest.mark.parametrize("suffix", ["csa", "kif", "kifu", "ki2", "usi", "sfen", "txt"])
+def test_an_empty_file_is_refused(tmp_path: Path, suffix: str, text: str) -> None:
+    (tmp_path / f"a.{suffix}").write_text(text, encoding="utf-8")
+    (error,) = read_games(tmp_path / f"a.{suffix}")
+    assert isinstance(error, GameError)
+    assert f"a.{suffix}: the file is empty" in str(error)
+
+
+def test_a_file_of_comments_alone_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.usi").write_text("# nothing yet\n")
+    (error,) = read_games(tmp_path / "a.usi")
+    assert isinstance(error, GameError)
+    assert "a.usi: holds no game" in str(error)
+
+
 @pytest.mark.parametrize("name", ["a.csa", "a.kif", "a.ki2"])
 def test_an_empty_file_has_no_position(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("\n")
