@@ -11,7 +11,7 @@ import numpy as np
 from experiments.games.compiled_game import ENDINGS, MATE, UNFINISHED, game_dtype, rules_end
 from experiments.games.player import Ending
 from search.rules.movegen import list_moves
-from search.rules.play import set_game, split_moves
+from search.rules.play import set_game, split_moves, without_ending
 from search.rules.position import do_move, new_position
 from search.rules.sfen import move_to_usi
 
@@ -60,8 +60,9 @@ class Openings:
 def read_openings(path: Path, ending: Ending | None = None) -> tuple[str, ...]:
     """Read the openings of a file, one per line: `[position] startpos moves ...`, `sfen SFEN moves ...` or an SFEN.
 
-    Empty lines and lines that begin with # are ignored. With an `ending`, an opening from which no game with it can be
-    played is refused. Raises OSError, and ValueError that names the file and line.
+    Empty lines, lines that begin with # and the ending of a game (`resign`, `win`) are ignored. With an `ending`, an
+    opening from which no game with it can be played is refused. Raises OSError, and ValueError that names the file and
+    line.
     """
     lines, pos, game = [], new_position(), np.zeros(1, game_dtype)[0]
     if ending is not None:
@@ -71,6 +72,7 @@ def read_openings(path: Path, ending: Ending | None = None) -> tuple[str, ...]:
         if not line or line.startswith("#"):
             continue
         try:
+            line = without_ending(line)
             set_game(pos, *split_moves(line))
         except ValueError as error:
             raise ValueError(f"{path} line {number}: {error}") from None

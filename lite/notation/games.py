@@ -13,6 +13,7 @@ from lite.notation.forms import CSA, KIF, SUFFIXES, USI, detect_format, game_for
 from lite.notation.game import MOVER_DECLARES, MOVER_LOSES, Game, GameBuilder, GameError, quoted
 from lite.notation.ki2 import read_ki2
 from lite.notation.kif import read_kif, read_start
+from search.rules.play import split_ending
 from search.rules.sfen import move_from_usi
 from search.rules.shogi import START_SFEN
 
@@ -25,7 +26,7 @@ ANALYSED = ".analysed"
 """Ending of the stem of a game file with an analysis, which lies beside the game that was analysed."""
 _NO_TEXT = "its characters are neither UTF-8 nor Shift JIS nor EUC"
 _OUTCOMES = {"resign": MOVER_LOSES, "win": MOVER_DECLARES}
-"""Words for an ending in lines of USI moves."""
+"""Outcomes of the endings in lines of USI moves."""
 MAX_TEXT = 1 << 28
 """Largest text file in bytes. A text is held in memory, and real game files have a few kilobytes per game."""
 
@@ -165,27 +166,17 @@ def _usi_game(words: list[str], place: str, unfinished: bool) -> Game:
     builder = GameBuilder(place, start)
     if words[:1] == ["moves"]:
         words = words[1:]
-    ending = ""
-    for word in words:
-        if not ending and word in _OUTCOMES:
-            ending = word
-            continue
-        move = _usi_move(word)
-        if ending and move is not None:
-            raise GameError(f"a move after the ending: {quoted(word)}")
-        if move is None and not ending:
-            raise GameError(f"{builder.next_move()}: {quoted(word)} is not a USI move")
-        if move is not None:
-            builder.play(move)
-    return builder.finish(ending, _OUTCOMES.get(ending), unfinished)
-
-
-def _usi_move(word: str) -> int | None:
-    """Return the 16-bit move of a word, or None if it is no USI move."""
     try:
-        return move_from_usi(word)
-    except ValueError:
-        return None
+        moves, ending = split_ending(words)
+    except ValueError as error:
+        raise GameError(str(error)) from None
+    for word in moves:
+        try:
+            move = move_from_usi(word)
+        except ValueError:
+            raise GameError(f"{builder.next_move()}: {quoted(word)} is not a USI move") from None
+        builder.play(move)
+    return builder.finish(ending, _OUTCOMES.get(ending), unfinished)
 
 
 __all__ = [

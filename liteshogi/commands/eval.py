@@ -13,6 +13,7 @@ from experiments.network_kinds.position_values import evaluate
 from liteshogi.commands.arguments import Json, Net
 from liteshogi.json_output import json_text
 from search.evaluation.static_evaluation import set_game_with_kings
+from search.rules.play import without_ending
 from search.rules.position import new_position
 from search.system.files import read_text
 
@@ -66,8 +67,9 @@ class Command:
             if not line or line.startswith("#"):
                 continue
             try:
-                set_game_with_kings(pos, line)
+                sfen = without_ending(line)
+                set_game_with_kings(pos, sfen)
             except ValueError as error:
                 raise ValueError(f"{place}: line {number}: {error}") from None
-            sfens.append(line)
+            sfens.append(sfen)
         return sfens

@@ -27,7 +27,7 @@ from search.evaluation.network_file import load_network
 from search.evaluation.shipped import DEFAULT, network_file
 from search.evaluation.stacks import PROGRESS, make_stacks
 from search.rules.movegen import list_moves
-from search.rules.play import set_game, split_moves
+from search.rules.play import set_game, split_moves, without_ending
 from search.rules.position import do_move, new_position, undo_move
 from search.rules.sfen import position_from_sfen
 from search.rules.shogi import SQUARES
@@ -77,7 +77,10 @@ def read_games(path: Path, count: int) -> Games:
                 except (ValueError, KeyError, TypeError) as error:
                     raise ValueError(f"{where}: not a game: {error}") from None
             else:
-                start, moves = split_moves(text)
+                try:
+                    start, moves = split_moves(without_ending(text))
+                except ValueError as error:
+                    raise ValueError(f"{where}: {error}") from None
             if start == "startpos":
                 try:
                     set_game(pos, start, moves[:MAX_PLIES])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from search.rules.play import play_moves, split_moves
+from search.rules.play import play_moves, split_moves, without_ending
 from search.rules.set_up import BOARD_ERRORS, TWO_PAWNS
 from search.rules.sfen import get_sfen, set_sfen
 from search.system.files import read_text
@@ -33,6 +33,7 @@ class MateProblem:
 
 def read_problems(path: Path) -> list[MateProblem]:
     """Read the problems of a file: one SFEN per line, or one JSON object per line with "sfen" and optionally "ply".
+    A line may be a game with its ending, `startpos moves 7g7f resign`.
 
     Raises ValueError that names the file and the line that cannot be read.
     """
@@ -42,7 +43,10 @@ def read_problems(path: Path) -> list[MateProblem]:
         if not text or text.startswith("#"):
             continue
         if not text.startswith("{"):
-            problems.append(MateProblem(text, number))
+            try:
+                problems.append(MateProblem(without_ending(text), number))
+            except ValueError as error:
+                raise ValueError(f"{path}: line {number}: {error}") from None
             continue
         try:
             record = parse_json(text)

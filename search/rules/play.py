@@ -14,6 +14,8 @@ from search.rules.sfen import get_sfen, move_from_usi, set_sfen
 
 _NO_MOVE = 0
 """A move that is never legal."""
+_ENDINGS = ("resign", "win")
+"""Words that end the moves of a game in a file; `win` is a declaration."""
 
 
 def split_moves(text: str) -> tuple[str, tuple[str, ...]]:
@@ -26,6 +28,24 @@ def split_moves(text: str) -> tuple[str, tuple[str, ...]]:
         del words[0]
     end = words.index("moves") if "moves" in words else len(words)
     return " ".join(words[:end]), tuple(words[end + 1 :])
+
+
+def split_ending(words: Sequence[str]) -> tuple[list[str], str]:
+    """Split the words of a game in a file into those before its ending and the ending, `resign` or `win`, or "".
+
+    Further words after the ending are remarks. Raises ValueError for a move among them.
+    """
+    end = next((number for number, word in enumerate(words) if word in _ENDINGS), len(words))
+    for word in words[end + 1 :]:
+        if _read(word) != _NO_MOVE:
+            raise ValueError(f"a move after the ending: {word!r}")
+    return list(words[:end]), "".join(words[end : end + 1])
+
+
+def without_ending(line: str) -> str:
+    """Return a line of a file, `[position] startpos moves 7g7f resign`, without the ending of the game. Raises
+    ValueError as `split_ending` does."""
+    return " ".join(split_ending(line.split())[0])
 
 
 @jit

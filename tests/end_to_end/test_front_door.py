@@ -335,6 +335,18 @@ def test_positions_without_a_network_have_the_values_of_the_default(position, ca
     assert shown[0] == shown[1] != ""
 
 
+def test_a_file_of_positions_may_hold_games_with_their_endings(tmp_path, capsys):
+    shown = []
+    for ending in ("", " resign", " win"):
+        (tmp_path / "games.usi").write_text(f"startpos moves 7g7f 3c3d{ending}\n")
+        assert _run(["eval", "default", "--file", str(tmp_path / "games.usi")]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1] == shown[2] != ""
+    (tmp_path / "games.usi").write_text("startpos moves 7g7f resign 3c3d\n")
+    assert _run(["eval", "default", "--file", str(tmp_path / "games.usi")]) == 1
+    assert "line 1: a move after the ending: '3c3d'" in capsys.readouterr().err
+
+
 def test_positions_are_piped_with_or_without_a_byte_order_mark():
     command = [sys.executable, "-m", "liteshogi", "eval", "default", "--file", "-"]
     outputs = [

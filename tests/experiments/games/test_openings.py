@@ -21,6 +21,15 @@ def test_openings_of_all_editors_are_read(tmp_path: Path, encoding: str, end: st
     assert read_openings(path) == LINES
 
 
+def test_an_opening_may_be_a_game_with_its_ending(tmp_path: Path) -> None:
+    path = tmp_path / "games.usi"
+    path.write_text("startpos moves 7g7f 3c3d resign\nposition startpos moves 2g2f win\n")
+    assert read_openings(path, Ending()) == ("startpos moves 7g7f 3c3d", "startpos moves 2g2f")
+    path.write_text("startpos moves 7g7f resign 3c3d\n")
+    with pytest.raises(ValueError, match=r"games\.usi line 1: a move after the ending: '3c3d'"):
+        read_openings(path)
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

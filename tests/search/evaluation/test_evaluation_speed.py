@@ -19,7 +19,7 @@ def test_games_of_both_formats_are_read(tmp_path: Path) -> None:
         json.dumps({"start": "startpos", "moves": ["7g7f", "3c3d", "8h2b+"]}),
         json.dumps({"start": "4k4/9/9/9/9/9/9/9/4K4 b - 1", "moves": ["5i5h"]}),
         "startpos moves 2g2f 8c8d",
-        "position startpos moves 2g2f",
+        "position startpos moves 2g2f resign",
     ]
     path.write_bytes(lzma.compress("\n".join(lines).encode()))
     games = read_games(path, 10)
@@ -33,6 +33,7 @@ def test_games_of_both_formats_are_read(tmp_path: Path) -> None:
     [
         ("startpos moves 7g7e", "line 1: move 1, 7g7e, is not legal"),
         ("startpos moves 7g7f hello", "line 1: 'hello' is not a USI move"),
+        ("startpos moves 7g7f win 3c3d", "line 1: a move after the ending: '3c3d'"),
         ('{"start": "startpos"}', "line 1: not a game"),
         ('{"moves": [', "line 1: not a game"),
         ('{"moves": [1]}', "line 1: "),

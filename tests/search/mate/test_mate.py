@@ -244,6 +244,17 @@ def test_invalid_positions_are_refused(solver, tmp_path):
         Mate().run()
 
 
+def test_a_problem_may_be_a_game_with_its_ending(tmp_path, capsys):
+    file = tmp_path / "games.usi"
+    file.write_text("startpos moves 7g7f 3c3d resign\n")
+    assert [problem.sfen for problem in read_problems(file)] == ["startpos moves 7g7f 3c3d"]
+    Mate(file=file).run()
+    assert "no mate by checks" in capsys.readouterr().out
+    file.write_text("startpos moves 7g7f resign 3c3d\n")
+    with pytest.raises(ValueError, match=r"games\.usi: line 1: a move after the ending: '3c3d'"):
+        read_problems(file)
+
+
 def test_a_position_may_have_moves(solver, capsys):
     played = "3k5/9/4P4/9/9/9/9/9/9 w G2r2b3g4s4n4l17p 1 moves 6a5a"
     for text in (played, f"sfen {played}"):

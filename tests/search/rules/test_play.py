@@ -5,7 +5,7 @@ from __future__ import annotations
 import cshogi
 import pytest
 
-from search.rules.play import set_game, split_moves
+from search.rules.play import set_game, split_moves, without_ending
 from search.rules.position import new_position
 from search.rules.sfen import get_sfen, move_to_usi, set_sfen
 from search.rules.shogi import START_SFEN
@@ -25,6 +25,22 @@ from search.rules.shogi import START_SFEN
 )
 def test_start_and_moves_are_split(text, start, moves):
     assert split_moves(text) == (start, moves)
+
+
+@pytest.mark.parametrize("ending", ["", " resign", " win", "\tresign break win\r\n"])
+@pytest.mark.parametrize("start", ["startpos", START_SFEN, f"position sfen {START_SFEN} moves 7g7f 3c3d"])
+def test_the_ending_of_a_game_in_a_file_is_left_out(start, ending):
+    assert without_ending(start + ending) == start
+
+
+def test_a_move_after_the_ending_of_a_game_in_a_file_is_an_error():
+    with pytest.raises(ValueError, match="a move after the ending: '3c3d'"):
+        without_ending("startpos moves 7g7f resign 3c3d")
+
+
+def test_the_moves_of_a_position_have_no_ending():
+    with pytest.raises(ValueError, match="'resign' is not a USI move"):
+        set_game(new_position(), *split_moves("startpos moves 7g7f resign"))
 
 
 def test_games_lead_to_the_positions_of_cshogi(play_random):
