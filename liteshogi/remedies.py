@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from liteshogi.word_order import spelling
 from search.system.command_line import shell_text
 
 
@@ -35,8 +36,9 @@ def _command(error: BaseException) -> str:
         return _of_folder(error.path)
     if isinstance(error, _class("experiments.network_kinds.exporting", "UnsuitableSuffix")) and error.unfolded:
         return _fold(error.network_path)
-    if isinstance(error, _class("search.evaluation.nnue_identification", "UnnamedArchitecture")):
-        return f"liteshogi import {_quoted(error.path)} -o net.safetensors --architecture NAME"
+    if isinstance(error, _class("search.evaluation.nnue_identification", "MissingSetting")):
+        value = {"architecture": "NAME", "fv_scale": "N"}[error.field]
+        return f"liteshogi import {_quoted(error.path)} -o net.safetensors {spelling(error.field, None)} {value}"
     if isinstance(error, _class("lite.records.formats", "NotRecords")):
         return f"liteshogi convert {_quoted(error.path)} -o {_quoted(error.path.stem or 'games')}.hcpe3"
     if isinstance(error, _class("experiments.labels.yardstick", "MissingYardstick")):

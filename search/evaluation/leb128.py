@@ -77,7 +77,7 @@ def _decoded(read: Callable[[int], bytes], length: int, name: str) -> Iterator[n
     while left > 0:
         part = read(min(left, _CHUNK))
         if not part:
-            raise ValueError(f"{name}: truncated: {left:,} bytes of the LEB128 block are missing")
+            raise ValueError(f"{name}: truncated: expected a LEB128 block of {length:,} bytes, found {length - left:,}")
         left -= len(part)
         content = np.frombuffer(rest + part, np.uint8)
         ends = len(content)

@@ -9,7 +9,7 @@ Names are case-free, and `-` equals `_`. Source: `source/eval/nnue/architectures
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -24,6 +24,10 @@ SFNN_FILE_HASH, SFNN_FEATURE_HASH, SFNN_NETWORK_HASH = 0x3C203B32, 0x5F134AB8, 0
 PROGRESS_HASH = 0x6F50524F
 PROGRESS_BYTES = 4 + 4 + 4 * SQUARES * 1548
 _HASH_BYTES = 4
+
+
+class BeyondLimits(ValueError):
+    """The error for an architecture of sizes that cannot be evaluated."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,6 @@ _ALIASES = {
     "sfnn_1536": "sfnn_halfkahm2_1536_15_32_k3k3",
 }
 SFNN_TEXT = "ModelType=SFNN"
-_QUOTED = 40
-"""Most characters of a name's part that a message repeats."""
 _SFNN1536_TEXT = "SFNN-1536"
 _SFNN_NAME = "an SFNN's name is SFNN_FEATURE_W_H1_H2 and its stacks, as SFNN_halfka2_1024_7_64_k3k3"
 _LONG_KINGS = {
@@ -201,36 +203,49 @@ def feature_rows(features: str) -> int:
     return feature_set(features).rows
 
 
+def check_sizes(width: int, hidden: Sequence[int] = ()) -> None:
+    """Raise BeyondLimits for lanes or outputs of hidden layers that cannot be evaluated."""
+    if not 1 <= width <= MAX_WIDTH:
+        raise BeyondLimits(f"width {width}: 1 to {MAX_WIDTH} can be evaluated")
+    if width % LANES:
+        raise BeyondLimits(f"width {width}: only multiples of {LANES} can be evaluated")
+    for outputs in hidden:
+        if not 1 <= outputs <= MAX_LAYER:
+            raise BeyondLimits(f"hidden layer {outputs}: 1 to {MAX_LAYER} can be evaluated")
+
+
+def quote(text: str, most: int = 40) -> str:
+    """Return a text in ASCII and in quotation marks, of at most `most` characters, for a message."""
+    found = ascii(text)
+    return found if len(found) <= most else f"{found[: most - 4]}...{found[0]}"
+
+
 def parse_name(text: str) -> Architecture:
-    """Return the architecture of YaneuraOu's name. Raises ValueError that names the part at fault."""
+    """Return the architecture of YaneuraOu's name.
+
+    Raises ValueError that names the part at fault: BeyondLimits for sizes that cannot be evaluated.
+    """
     name = text.strip().lower().replace("-", "_").removeprefix("yaneuraou_engine_")
     name = "" if name == "nnue" else name.removeprefix("nnue_")
     parts = _ALIASES.get(name, name).split("_")
     try:
         return _parse_sfnn(parts[1:]) if parts[0] == "sfnn" else _parse_classic(parts)
     except ValueError as error:
-        raise ValueError(f"the architecture {text[:80]!r}: {error}") from None
+        raise type(error)(f"the architecture {quote(text, 80)}: {error}") from None
 
 
 def _features(token: str) -> str:
     if token == _EFFECTS:
         raise ValueError(NO_EFFECTS)
     if token not in _BY_TOKEN:
-        raise ValueError(f"unknown feature set {token[:_QUOTED]!r}: known are {', '.join(_BY_TOKEN)}")
+        raise ValueError(f"unknown feature set {quote(token)}: known are {', '.join(_BY_TOKEN)}")
     return _BY_TOKEN[token]
 
 
 def _number(text: str, name: str, most: int) -> int:
-    if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= most:
-        raise ValueError(f"{name} {text[:_QUOTED]!r}: must be 1 to {most}")
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise ValueError(f"{name} {quote(text)}: must be 1 to {most}")
     return int(text)
-
-
-def _width(text: str) -> int:
-    width = _number(text, "width", MAX_WIDTH)
-    if width % LANES:
-        raise ValueError(f"width {width}: must be a multiple of {LANES}")
-    return width
 
 
 def _parse_classic(parts: list[str]) -> Architecture:
@@ -240,14 +255,17 @@ def _parse_classic(parts: list[str]) -> Architecture:
     if not size.endswith("x2") or len(parts) - 2 >= MAX_LAYERS:
         raise ValueError("a classic name is FEATURE_Wx2_H1_H2, as halfkp_256x2-32-32")
     hidden = tuple(_number(part, "hidden layer", MAX_LAYER) for part in parts[2:])
-    return Architecture(features, _width(size.removesuffix("x2")), hidden)
+    width = _number(size.removesuffix("x2"), "width", MAX_WIDTH)
+    check_sizes(width, hidden)
+    return Architecture(features, width, hidden)
 
 
 def _parse_sfnn(parts: list[str]) -> Architecture:
     if len(parts) < 4:
         raise ValueError(_SFNN_NAME)
-    features, width = _features(parts[0]), _width(parts[1])
+    features, width = _features(parts[0]), _number(parts[1], "width", MAX_WIDTH)
     first, second = (_number(part, "hidden layer", MAX_LAYER) for part in parts[2:4])
+    check_sizes(width, (first, second))
     if first % 8 not in (0, 7):
         raise ValueError(f"first hidden layer {first}: must be 8n - 1 (with a shortcut) or 8n (without)")
     rest, shards = parts[4:], None
@@ -267,5 +285,5 @@ def _parse_sfnn(parts: list[str]) -> Architecture:
     tokens = tuple(filter(None, text.split("_")))
     for token in tokens:
         if token not in STACK_TOKENS:
-            raise ValueError(f"unknown part {token[:_QUOTED]!r}: stacks are {', '.join(STACK_TOKENS)}")
+            raise ValueError(f"unknown part {quote(token)}: stacks are {', '.join(STACK_TOKENS)}")
     return Architecture(features, width, (first, second), True, shards, ordered_tokens(tokens))

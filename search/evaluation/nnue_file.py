@@ -9,7 +9,8 @@
     a layer: i32 bias [out], i8 weight [out][in]                       rows padded to a multiple of 32
 
 All little endian, nothing after it. `nnue_identification.py` says which architecture it is. Text, hashes and whatever
-fills the padding are kept, so that writing gives the same bytes again; nothing of them is evaluated.
+fills the padding are kept, so that writing gives the same bytes again where the LEB128 blocks have their shortest form,
+as YaneuraOu writes them; nothing of what is kept is evaluated.
 
 The arithmetic is `search.evaluation.network`'s own, with shifts of 6 bits and FV_SCALE as the divisor. A score is
 YaneuraOu's value, the number that its command `e` prints and its search compares, with a pawn at 90; the centipawns of
@@ -32,8 +33,16 @@ import numpy as np
 from search.evaluation.feature_sets import BONA_END, feature_set
 from search.evaluation.leb128 import MAGIC, count_values, read_block_size, read_values
 from search.evaluation.network import CLIPPED, LANES, MAX_WIDTH, PAIRWISE, EvalNetwork, Layer
-from search.evaluation.nnue_architecture import MASK, PROGRESS_HASH, SFNN_TEXT, Architecture, padded_inputs
-from search.evaluation.nnue_identification import Sizes, UnnamedArchitecture, identify_classic, identify_sfnn
+from search.evaluation.nnue_architecture import (
+    MASK,
+    PROGRESS_HASH,
+    SFNN_TEXT,
+    Architecture,
+    check_sizes,
+    padded_inputs,
+    quote,
+)
+from search.evaluation.nnue_identification import MissingSetting, Sizes, identify_classic, identify_sfnn
 from search.evaluation.stacks import make_stacks
 from search.primitives.memory import aligned_zeros
 from search.rules.shogi import SQUARES
@@ -50,8 +59,6 @@ PROVENANCE = "nn_bin"
 MAX_FV_SCALE = 1024
 
 _MAX_WORDS = 1 << 16
-_QUOTED = 40
-"""Most characters of a word of the text that a message repeats."""
 _HEADER = struct.Struct("<3I")
 _HASH = struct.Struct("<I")
 _SCALE_WORD = re.compile(r"\bfv_scale=([^,;{}\s\0]*)")
@@ -70,16 +77,16 @@ def read_nnue(path: Path | str, fv_scale: int | None = None, architecture: str |
     """Return the network of an nn.bin.
 
     fv_scale: the output's divisor; default what the file's text says, else 16. architecture: YaneuraOu's name, for a
-    file that does not settle it. Raises OSError, or ValueError in one line that names the file, what was found in it
-    and what was expected; OptionError with the field `architecture` for a name that is wrong, UnnamedArchitecture for
-    one that is missing.
+    file that does not settle it; a blank one is none. Raises OSError, or ValueError in one line that names the file,
+    what was found in it and what was expected; OptionError with the field `architecture` for a name that is wrong,
+    MissingSetting for an option that the file needs.
     """
     path = Path(path)
     try:
         with open(path, "rb") as file:
-            return _read(file, fv_scale, architecture or None)
-    except UnnamedArchitecture as error:
-        raise UnnamedArchitecture(f"{path}: {error}", path) from None
+            return _read(file, fv_scale, (architecture or "").strip() or None)
+    except MissingSetting as error:
+        raise MissingSetting(f"{path}: {error}", error.field, path) from None
     except OptionError as error:
         raise OptionError(f"{path}: {error}", *error.fields) from None
     except ValueError as error:
@@ -135,12 +142,12 @@ def _read_header(file: BinaryIO, size: int) -> tuple[str, int]:
     if len(head) >= _HASH.size and (version := _HASH.unpack_from(head)[0]) != VERSION:
         raise ValueError(f"version 0x{version:08X}, expected 0x{VERSION:08X} (YaneuraOu's nn.bin)")
     if len(head) < _HEADER.size:
-        raise ValueError(f"truncated: {size} bytes, expected an nn.bin with a header of {_HEADER.size} and a network")
+        raise ValueError(f"truncated: expected an nn.bin with a header of {_HEADER.size} bytes, found {size}")
     _, file_hash, length = _HEADER.unpack(head)
     if length > _MAX_WORDS:
         raise ValueError(f"damaged: {length:,} bytes of text for its architecture, expected at most {_MAX_WORDS:,}")
     if size < _HEADER.size + length + _HASH.size:
-        raise ValueError(f"truncated: {size:,} bytes, expected {length} bytes of text and then a network")
+        raise ValueError(f"truncated: expected {length:,} bytes of text and then a network, found {size:,} bytes")
     # Text that is no UTF-8 survives reading and writing as well.
     return file.read(length).decode("utf-8", "surrogateescape"), file_hash
 
@@ -162,6 +169,7 @@ def _read_compressed(
         raise ValueError(
             f"the first layer's bias: a LEB128 block of {length:,} bytes, expected {LANES} to {MAX_WIDTH:,} values"
         )
+    check_sizes(width)
     bias = read_values(file, length, width, "the first layer's bias").astype(np.int16)
     payload = read_block_size(file, size, "the first layer's weights")
     start = file.tell()
@@ -232,7 +240,8 @@ def _numbers(file: BinaryIO, kind: str, *shape: int) -> np.ndarray:
     wanted = int(np.prod(shape))
     numbers = np.fromfile(file, kind, wanted)
     if len(numbers) != wanted:
-        raise ValueError(f"truncated: {wanted - len(numbers):,} numbers of {np.dtype(kind).itemsize} bytes are missing")
+        size = np.dtype(kind).itemsize
+        raise ValueError(f"truncated: expected {wanted:,} numbers of {size} bytes, found {len(numbers):,}")
     return numbers.astype(kind_here, copy=False).reshape(shape)
 
 
@@ -250,7 +259,9 @@ def _said_scale(text: str) -> int:
     """Return the divisor in a file's text. Raises ValueError: another divisor would change every score."""
     if re.fullmatch(r"[0-9]{1,4}", text) and 1 <= int(text) <= MAX_FV_SCALE:
         return int(text)
-    raise ValueError(f"the file's text: fv_scale={text[:_QUOTED]!a}: must be 1 to {MAX_FV_SCALE}; set FV_SCALE")
+    raise MissingSetting(
+        f"the file's text: fv_scale={quote(text)}: must be 1 to {MAX_FV_SCALE}; set `fv_scale`", "fv_scale"
+    )
 
 
 @dataclass(frozen=True)
@@ -289,7 +300,7 @@ class Header:
         if (said := _SCALE_WORD.search(words)) and said[1].lstrip("0") != str(net.output_divisor):
             words = _SCALE_WORD.sub(f"fv_scale={net.output_divisor}", words)
         found = Header(words, others[0], others[1], tuple(of_stacks), others[2])
-        return found if found._names(architecture, kept.get("named")) else made
+        return found if found.names(architecture, kept.get("named")) else made
 
     @property
     def encoded_words(self) -> bytes:
@@ -301,8 +312,9 @@ class Header:
         """Divisor of the output for a reader that is given none."""
         return _divisor(self.words, None)
 
-    def _names(self, architecture: Architecture, named: Any) -> bool:
-        """Return whether a file with this header would be read as that architecture."""
+    def names(self, architecture: Architecture, named: Any = None) -> bool:
+        """Return whether a file with this header is read as that architecture; `named`: the name that a reader gives,
+        None without one."""
         if len(self.encoded_words) > _MAX_WORDS or not isinstance(named, str | None):
             return False
         rows = architecture.rows * architecture.width

@@ -22,9 +22,12 @@ from search.evaluation.nnue_architecture import (
     NO_EFFECTS,
     PROGRESS_BYTES,
     Architecture,
+    BeyondLimits,
+    check_sizes,
     feature_rows,
     padded_inputs,
     parse_name,
+    quote,
 )
 from search.evaluation.stacks import HANDS, KING_ZONES, PROGRESS, ordered_tokens, stack_count
 from search.system.options import OptionError
@@ -37,6 +40,7 @@ _OTHER_ARITHMETIC = re.compile(r"sqr|screlu|pairwise|sfnn|stack|\bqa=(?!127\b)|\
 _FEATURES = re.compile(r"(?:ModelType=\w{1,40};)?Features=([^\[]{1,40})\[(\d{1,9})->(\d{1,5})x2\],")
 _LISTED = 8
 _LONGEST_QUOTE = 300
+"""Most characters of the file's text that a message repeats."""
 _LISTED_LAYERS = ((64, (32, 64, 16, 96, 128)), (128, tuple(range(8, 257, 8))))
 """Most outputs of an SFNN's first hidden layer, and outputs of its second one, that are listed: the usual ones, and
 those that are tried where these fit no file."""
@@ -44,18 +48,19 @@ _SHARD = 64
 """Lanes that both parts of a network with shards are multiples of in YaneuraOu."""
 
 
-class UnnamedArchitecture(OptionError):
-    """The error for an nn.bin whose architecture must be named; `path` is None before the file is known."""
+class MissingSetting(OptionError):
+    """The error for an nn.bin that is read only with an option, `field`; `path` is None before the file is known."""
 
-    def __init__(self, message: str, path: Path | None = None) -> None:
-        super().__init__(message, FIELD)
-        self.path = path
+    def __init__(self, message: str, field: str, path: Path | None = None) -> None:
+        super().__init__(message, field)
+        self.field, self.path = field, path
 
 
 def architecture_of_text(words: str) -> Architecture | None:
-    """Return the architecture that a file's text names; None if it names none that can be evaluated.
+    """Return the architecture that a file's text names; None if it names none.
 
-    Raises ValueError for the name of an SFNN that is none, and for halfkpe9.
+    Raises ValueError for the name of an SFNN that is none, BeyondLimits for sizes that cannot be evaluated, and
+    ValueError for halfkpe9.
     """
     match = _FEATURES.match(words)
     if match is None:
@@ -70,9 +75,8 @@ def architecture_of_text(words: str) -> Architecture | None:
         found = parse_name(named[1])
         agrees = (found.features, found.width, found.stacks) == (features, width, int(named[2]))
         return found if agrees else None
-    if width == 0 or width % LANES or width > MAX_WIDTH:
-        return None
     hidden = tuple(map(int, reversed(re.findall(r"ClippedReLU\[(\d{1,5})\]", words))))
+    check_sizes(width, hidden)
     found = Architecture(features, width, hidden)
     said, expected = (text[text.find(",Network=") :].replace("SparseInput", "") for text in (words, found.words))
     return found if said == expected or said.startswith(expected + ",") else None
@@ -103,36 +107,54 @@ def identify_classic(
     """Return the architecture of a classic file with `body_size` bytes after its text.
 
     `named`: YaneuraOu's name, for a file whose text and hashes settle nothing. Raises ValueError if nothing fits,
-    OptionError for a wrong name, and UnnamedArchitecture for a missing one.
+    OptionError for a wrong name, and MissingSetting for a missing one.
     """
     fitting: Fitting = cache(lambda: list(_classic_of_size(body_size)))
     if named is not None:
         said = _said_or_none(words)
-        if said is not None and (said.sfnn or said.body_size != body_size):
-            said = None
-        fitting = _beginning_with(said, fitting)
+        fits = said is not None and not said.sfnn and said.body_size == body_size
+        fitting = _beginning_with(said if fits else None, fitting)
         found = _parse_named(named, fitting)
         if found.sfnn:
             raise _misnamed(found, "the file is no SFNN: its weights are not compressed", fitting)
-        if found.body_size != body_size:
-            raise _misnamed(found, f"expected {found.body_size:,} bytes after the text, found {body_size:,}", fitting)
-        if said is not None and said != found:
+        if problem := _of_length(found.body_size, body_size, "text"):
+            raise _misfitting(found, said, problem, fitting)
+        if fits and said != found:
             raise OptionError(f"`{FIELD}` {found}: the file's text and size are those of {said}", FIELD)
         return found
-    said = None if _OTHER_ARITHMETIC.search(words) else architecture_of_text(words)
-    if said is not None and said.body_size == body_size:
-        return said
+    problem = ""
     if not _OTHER_ARITHMETIC.search(words):
+        try:
+            said = architecture_of_text(words)
+        except BeyondLimits as error:
+            said, problem = None, f"the file's text: {error}"
+        if said is not None and not (problem := _of_length(said.body_size, body_size, "text")):
+            return said
         hashed = _hashed(feature_hash, network_hash, body_size)
         if hashed is not None:
             return hashed
-    if said is not None:
-        missing = said.body_size - body_size
-        problem = f"truncated: {missing:,} bytes are missing" if missing > 0 else f"{-missing:,} bytes too many"
-        problem = f"{problem}: found {body_size:,} bytes after the text, expected {said.body_size:,} for {said}"
-        raise _wrong_size(problem, fitting)
-    quote = f"{words[:_LONGEST_QUOTE]!a} with feature hash 0x{feature_hash:08X}"
-    raise _unnamed(f"unknown architecture: found {quote}", fitting)
+        if said is not None:
+            problem = _of_text(problem, said)
+    if problem:
+        raise _disproved(problem, fitting)
+    found_text = f"{quote(words, _LONGEST_QUOTE)} with feature hash 0x{feature_hash:08X}"
+    raise _unnamed(f"unknown architecture: found {found_text}", fitting)
+
+
+# What does not fit, in the messages
+
+
+def _of_length(expected: int, found: int, before: str) -> str:
+    """Return what is wrong with the number of bytes after a part of the file; "" if it is the expected one."""
+    if found == expected:
+        return ""
+    fault = "truncated" if found < expected else "too long"
+    return f"{fault}: expected {expected:,} bytes after the {before}, found {found:,}"
+
+
+def _of_text(problem: str, said: Architecture) -> str:
+    """Return a problem of the architecture that the file's text names."""
+    return f"{problem}; the file's text names {said}"
 
 
 # What a file's size allows, in the messages
@@ -143,7 +165,8 @@ def _parse_named(named: str, fitting: Fitting) -> Architecture:
     try:
         return parse_name(named)
     except ValueError as error:
-        raise OptionError(f"`{FIELD}`: {error}{_listing(fitting)}", FIELD) from None
+        listing = "" if isinstance(error, BeyondLimits) and not fitting() else _listing(fitting)
+        raise OptionError(f"`{FIELD}`: {error}{listing}", FIELD) from None
 
 
 def _misnamed(found: Architecture, problem: str, fitting: Fitting) -> OptionError:
@@ -151,14 +174,19 @@ def _misnamed(found: Architecture, problem: str, fitting: Fitting) -> OptionErro
     return OptionError(f"`{FIELD}` {found}: {problem}{_listing(fitting)}", FIELD)
 
 
-def _unnamed(problem: str, fitting: Fitting) -> UnnamedArchitecture:
+def _misfitting(found: Architecture, said: Architecture | None, problem: str, fitting: Fitting) -> ValueError:
+    """Return the error for a name that does not fit the file's size: a name that its text has, too, is hardly wrong."""
+    return _disproved(_of_text(problem, found), fitting) if found == said else _misnamed(found, problem, fitting)
+
+
+def _unnamed(problem: str, fitting: Fitting) -> MissingSetting:
     """Return the error for a file that needs a name."""
     whole = "" if fitting() else "if it is whole, "
-    return UnnamedArchitecture(f"{problem}{_listing(fitting)}; {whole}name it (`{FIELD}`)")
+    return MissingSetting(f"{problem}{_listing(fitting)}; {whole}name it (`{FIELD}`)", FIELD)
 
 
-def _wrong_size(problem: str, fitting: Fitting) -> ValueError:
-    """Return the error for a file whose size does not fit its text: either of them may be wrong."""
+def _disproved(problem: str, fitting: Fitting) -> ValueError:
+    """Return the error for a file whose text its size or a limit disproves: a name helps if one fits the size."""
     return _unnamed(problem, fitting) if fitting() else ValueError(problem)
 
 
@@ -233,44 +261,42 @@ class Sizes:
             return f"expected {wanted:,} weights in the first layer, found {self.values:,}"
         if not wanted <= self.payload <= 3 * wanted:
             return f"{self.payload:,} bytes of the first layer cannot hold {wanted:,} weights"
-        missing = architecture.tail_bytes - self.tail
-        if missing > 0:
-            return f"truncated: {missing:,} bytes are missing after the first layer"
-        return f"{-missing:,} bytes too many" if missing < 0 else ""
+        return _of_length(architecture.tail_bytes, self.tail, "first layer")
 
 
 def identify_sfnn(words: str, sizes: Sizes, named: str | None = None) -> Architecture:
     """Return the architecture of an SFNN's file.
 
     `named`: YaneuraOu's name, for a file whose text names none. Raises ValueError for a file of another size than its
-    text implies, OptionError for a wrong name, and UnnamedArchitecture for a missing one; `sizes.values` makes their
-    lists exact.
+    text implies, OptionError for a wrong name, and MissingSetting for a missing one; `sizes.values` makes their lists
+    exact.
     """
     fitting: Fitting = cache(lambda: list(_sfnn_of_size(sizes)))
     if named is not None:
         said = _said_or_none(words)
-        if said is not None and (not said.sfnn or sizes.problem(said)):
-            said = None
-        fitting = _beginning_with(said, fitting)
+        fits = said is not None and said.sfnn and not sizes.problem(said)
+        fitting = _beginning_with(said if fits else None, fitting)
         found = _parse_named(named, fitting)
         if not found.sfnn:
             raise _misnamed(found, "the file is an SFNN: its weights are compressed by LEB128", fitting)
         if problem := sizes.problem(found):
-            raise _misnamed(found, problem, fitting)
-        if said is not None and said != found and not _was_renamed(said, found):
+            raise _misfitting(found, said, problem, fitting)
+        if said is not None and fits and said != found and not _was_renamed(said, found):
             raise OptionError(f"`{FIELD}` {found}: the file's text and sizes are those of {said}", FIELD)
         return found
     try:
         said = architecture_of_text(words)
+    except BeyondLimits as error:
+        raise _disproved(f"the file's text: {error}", fitting) from None
     except ValueError as error:
         if _has_effects(words):
             raise
         raise _unnamed(f"the file's text: {error}", fitting) from None
     if said is not None and said.sfnn:
         if problem := sizes.problem(said):
-            raise _wrong_size(f"{problem}; the file's text names {said}", fitting)
+            raise _disproved(_of_text(problem, said), fitting)
         return said
-    raise _unnamed(f"unknown architecture: found {words[:_LONGEST_QUOTE]!a}", fitting)
+    raise _unnamed(f"unknown architecture: found {quote(words, _LONGEST_QUOTE)}", fitting)
 
 
 def _said_or_none(words: str) -> Architecture | None:

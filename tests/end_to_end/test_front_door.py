@@ -395,6 +395,20 @@ def test_an_nn_bin_that_must_be_named_is_imported_with_the_name(tmp_path, capsys
     assert _run(["eval", str(tmp_path / "net.safetensors"), "startpos"]) == 0
 
 
+def test_an_nn_bin_that_needs_a_scale_is_imported_with_it(tmp_path, capsys, nnue_content):
+    path, content = tmp_path / "nn.bin", nnue_content("k_p", 32, 8, 32)
+    length = int.from_bytes(content[8:12], "little")
+    text = content[12 : 12 + length] + b",fv_scale=0"
+    path.write_bytes(content[:8] + len(text).to_bytes(4, "little") + text + content[12 + length :])
+    assert _run(["eval", str(path), "startpos"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    command = f"liteshogi import {path} -o net.safetensors --fv-scale N"
+    assert line.endswith(f"fv_scale='0': must be 1 to 1024; set --fv-scale: {command}")
+    words = command.replace("net.safetensors", str(tmp_path / "net.safetensors")).split()
+    assert _run([*words[1:-1], "24"]) == 0
+    assert _run(["eval", str(tmp_path / "net.safetensors"), "startpos"]) == 0
+
+
 def test_data_after_an_option_with_several_values_is_found():
     command = parse("train", ["dense", "--hidden", "16", "8", "a.hcpe3", "--valid", "v.hcpe3"])
     assert (command.data, command.valid) == ((Path("a.hcpe3"),), (Path("v.hcpe3"),))

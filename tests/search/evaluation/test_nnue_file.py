@@ -20,6 +20,7 @@ from search.evaluation.network_file import load_network
 from search.evaluation.network_record import network_record
 from search.evaluation.nnue_architecture import Architecture, parse_name
 from search.evaluation.nnue_file import read_nnue
+from search.evaluation.nnue_identification import MissingSetting
 from search.evaluation.static_evaluation import evaluate_sfens
 from search.rules.sfen import get_sfen, position_from_sfen
 from search.rules.shogi import EMPTY, KINDS
@@ -174,10 +175,10 @@ def test_names_of_architectures_are_read(name: str, same: str) -> None:
     [
         ("halfkpe9_256x2_32_32", "halfkpe9 cannot be evaluated"),
         ("halfxy_256x2_32_32", "unknown feature set 'halfxy'"),
-        ("halfkp_100x2_32_32", "width 100: must be a multiple of 32"),
-        ("halfkp_8192x2_32_32", "width '8192'"),
+        ("halfkp_100x2_32_32", "width 100: only multiples of 32 can be evaluated"),
+        ("halfkp_8192x2_32_32", "width 8192: 1 to 4096 can be evaluated"),
         ("halfkp_256_32_32", "a classic name is"),
-        ("halfkp_256x2_32_0", "hidden layer '0'"),
+        ("halfkp_256x2_32_0", "hidden layer 0: 1 to 1024 can be evaluated"),
         ("SFNN_kp_64_9_32", "first hidden layer 9"),
         ("SFNN_kp_64_7", "an SFNN's name is"),
         ("SFNN_kp_64_7_32_k4k4", "unknown part 'k4k4'"),
@@ -235,8 +236,11 @@ def test_a_divisor_in_the_text_that_cannot_be_used_must_be_given(
 ) -> None:
     path, words = tmp_path / "nn.bin", WORDS["older words"] + f",fv_scale={scale}"
     path.write_bytes(nnue_content("k_p", 32, 8, 32, words + ",qa=127"))
-    with pytest.raises(ValueError, match=rf"nn\.bin: the file's text: fv_scale='{scale}': must be 1 to 1024; set FV"):
+    with pytest.raises(
+        MissingSetting, match=rf"nn\.bin: the file's text: fv_scale='{scale}': must be 1 to 1024; set `fv"
+    ) as refused:
         read_nnue(path)
+    assert (refused.value.fields, refused.value.path) == (("fv_scale",), path)
     assert read_nnue(path, 24).output_divisor == 24
 
 
@@ -255,17 +259,17 @@ def damaged(content: bytes) -> dict[str, tuple[bytes, str]]:
     attacks = content[:12] + content[12:body].replace(b"K+P[1710", b"HalfKPE9(Friend)[1710") + content[body:]
     attacks = attacks[:8] + (words + 13).to_bytes(4, "little") + attacks[12:]
     return {
-        "empty": (b"", r"truncated: 0 bytes, expected an nn\.bin with a header of 12"),
-        "half a number": (content[:3], "truncated: 3 bytes"),
-        "half a header": (content[:10], "truncated: 10 bytes"),
-        "half the words": (content[:50], f"truncated: 50 bytes, expected {words} bytes of text"),
-        "one byte short": (content[:-1], f"1 bytes are missing: found {size - 1:,} .* {size:,} for kp_32x2-8-32"),
+        "empty": (b"", r"truncated: expected an nn\.bin with a header of 12 bytes, found 0"),
+        "half a number": (content[:3], "truncated: .*, found 3$"),
+        "half a header": (content[:10], "truncated: .*, found 10$"),
+        "half the words": (content[:50], f"truncated: expected {words} bytes of text .*, found 50 bytes"),
+        "one byte short": (content[:-1], f"truncated: expected {size:,} .*, found {size - 1:,}; .* names kp_32x2-8-32"),
         "half": (
             content[: len(content) // 2],
-            "truncated: .* bytes are missing: found .* expected .* for kp_32x2-8-32",
+            "truncated: expected .*, found .*; the file's text names kp_32x2-8-32",
         ),
-        "one byte more": (content + b"\0", f"1 bytes too many: found {size + 1:,} .* expected {size:,} for kp"),
-        "twice": (content * 2, "bytes too many"),
+        "one byte more": (content + b"\0", f"too long: expected {size:,} .*, found {size + 1:,}; .* names kp"),
+        "twice": (content * 2, "too long"),
         "another version": (b"\x20\x2f\xf3\x7a" + content[4:], r"version 0x7AF32F20, expected 0x7AF32F16"),
         "endless words": (content[:8] + b"\xff" * 4 + content[12:], "4,294,967,295 bytes of text"),
         "another feature set": (

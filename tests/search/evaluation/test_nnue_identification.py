@@ -10,6 +10,7 @@ import pytest
 
 from search.evaluation.network_file import load_network
 from search.evaluation.nnue_file import PROVENANCE, read_nnue
+from search.evaluation.nnue_identification import MissingSetting
 from search.evaluation.static_evaluation import evaluate_sfens
 from search.system.options import OptionError
 from tests.yaneuraou_description import Description
@@ -113,6 +114,55 @@ def test_a_network_with_layers_of_unusual_sizes_is_read_by_name(path: Path) -> N
     assert outputs(path, "SFNN_kp_64_7_33") == described(content, "SFNN_kp_64_7_33")
 
 
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [
+        ("SFNN_kp_48_7_32", "width 48: only multiples of 32"),
+        ("SFNN_kp_4160_7_32", "width 4160: 1 to 4096"),
+        ("SFNN_kp_32_7_1056", "hidden layer 1056: 1 to 1024"),
+        ("kp_4128x2_8_32", "width 4128: 1 to 4096"),
+        ("kp_32x2_1056_32", "hidden layer 1056: 1 to 1024"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused_without_asking_for_a_name(path: Path, name: str, limit: str) -> None:
+    path.write_bytes(network_bytes(name))
+    for given in (None, name):
+        with pytest.raises(ValueError, match=rf"{limit} can be evaluated$") as caught:
+            read_nnue(path, architecture=given)
+        assert not isinstance(caught.value, MissingSetting)
+
+
+def test_a_text_beyond_the_limits_may_be_wrong(content: bytes, path: Path) -> None:
+    path.write_bytes(with_text(content, SFNN_TEXT.format(64, "SFNN_KP_64_7_1056", 1).encode()))
+    with pytest.raises(MissingSetting, match=rf"hidden layer 1056: .* could be {NAME}.*; name it"):
+        read_nnue(path)
+    assert outputs(path, NAME) == described(content, NAME)
+
+
+@pytest.mark.parametrize("name", [NAME, "kp_32x2-8-32"])
+def test_a_truncated_file_is_reported_alike_with_the_name_of_its_text(path: Path, name: str) -> None:
+    path.write_bytes(network_bytes(name)[:-1])
+    said = set()
+    for given in (None, name):
+        with pytest.raises(ValueError, match=f"truncated: .*; the file's text names {name}$") as caught:
+            read_nnue(path, architecture=given)
+        said.add(str(caught.value))
+    assert len(said) == 1
+
+
+def test_a_blank_name_is_none(content: bytes, path: Path) -> None:
+    path.write_bytes(with_text(content, b""))
+    with pytest.raises(MissingSetting, match="name it"):
+        read_nnue(path, architecture=" ")
+
+
+def test_a_long_text_of_other_bytes_is_shortened(content: bytes, path: Path) -> None:
+    path.write_bytes(with_text(content, b"\xff" * 300))
+    with pytest.raises(MissingSetting) as caught:
+        read_nnue(path)
+    assert len(str(caught.value)) < len(str(path)) + 500
+
+
 def test_a_name_resolves_equal_sizes(content: bytes, path: Path) -> None:
     """H1 of 7 and 8, hand64 and hand64z, and shards or none have the same sizes but other values."""
     path.write_bytes(with_text(content, b""))
@@ -142,8 +192,8 @@ def test_text_and_name_must_agree(content: bytes, path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("SFNN_kp_64_7_32", "bytes too many"),
-        ("SFNN_kp_64_15_32_hand64_k3k3", "truncated: [0-9,]+ bytes are missing after the first layer"),
+        ("SFNN_kp_64_7_32", "too long: expected .* bytes after the first layer"),
+        ("SFNN_kp_64_15_32_hand64_k3k3", "truncated: expected .* bytes after the first layer"),
         ("SFNN_kp_128_7_32_hand64_k3k3", "expected 128 lanes, found 64"),
         ("SFNN_halfkp_64_7_32_hand64_k3k3", "expected 8,024,832 weights in the first layer"),
         ("SFNN_ka2_64_7_32_hand64_k3k3", "expected 114,624 weights in the first layer, found 109,440"),
@@ -221,16 +271,19 @@ def damaged(content: bytes) -> dict[str, tuple[bytes, str]]:
         return content[:at] + part + content[at + len(part) :]
 
     return {
-        "one byte short": (content[:-1], "truncated: 1 bytes are missing after the first layer"),
-        "one byte more": (content + b"\0", "1 bytes too many"),
-        "no stacks": (content[: payload + length], "truncated: .* bytes are missing"),
+        "one byte short": (content[:-1], "truncated: expected .* bytes after the first layer, found"),
+        "one byte more": (content + b"\0", "too long: expected .* bytes after the first layer, found"),
+        "no stacks": (content[: payload + length], "truncated: expected .* bytes after the first layer, found 0"),
         "half the rows": (content[: payload + length // 2], "truncated: a LEB128 block of .* bytes"),
         "half a block's header": (content[: weights + 10], "no LEB128 block|truncated"),
         "no block": (content[:bias], "bias: truncated: a LEB128 block is missing"),
         "half a block's name": (content[: bias + 5], "bias: truncated: a LEB128 block is missing"),
         "not compressed": (put(bias, b"COMPRESSED_LEB129"), "bias: no LEB128 block"),
         "one not compressed": (put(weights, b"x"), "weights: no LEB128 block"),
-        "a longer block": (put(weights + 17, struct.pack("<I", length + 1)), "truncated: 1 bytes|expected"),
+        "a longer block": (
+            put(weights + 17, struct.pack("<I", length + 1)),
+            "expected 999,936 bytes after the first layer, found 999,935",
+        ),
         "a block beyond the end": (put(weights + 17, b"\xff" * 4), "truncated: a LEB128 block of 4,294,967,295 bytes"),
         "an empty block": (put(bias + 17, b"\0" * 4), "bias: a LEB128 block of 0 bytes, expected 32 to 4,096 values"),
         "a long value": (put(payload + 5, b"\x80" * 4), "a LEB128 value of more than 3 bytes"),
