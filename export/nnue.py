@@ -1,7 +1,8 @@
 """Write networks as YaneuraOu's `nn.bin`, and import an `nn.bin` as a network file.
 
-`search.evaluation.nnue_file` reads these files. A network that was read from an nn.bin is written as the same bytes;
-any other whose arithmetic is that of an nn.bin gets the text and hashes that YaneuraOu writes itself.
+`search.evaluation.nnue_file` reads these files. A network that was read from an nn.bin is written as the same bytes,
+with LEB128 values in their shortest form, as YaneuraOu writes them. Any other whose arithmetic is that of an nn.bin
+gets the text and hashes that YaneuraOu writes itself.
 """
 
 from __future__ import annotations
@@ -135,6 +136,12 @@ def nearest_fv_scale(net: EvalNetwork) -> int:
 def default_fv_scale(net: EvalNetwork) -> int:
     """Return the FV_SCALE with which a reader that has no setting for it reads the network's nn.bin."""
     return Header.of(net, nnue_architecture(net)).fv_scale
+
+
+def names_itself(net: EvalNetwork) -> bool:
+    """Return whether the network's nn.bin is read as this network by a reader that is given no name."""
+    architecture = nnue_architecture(net)
+    return Header.of(net, architecture).names(architecture)
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,8 @@ class NnBinExport:
     format: Literal["nn.bin"] = field(default="nn.bin", init=False)
     architecture: str
     """YaneuraOu's name of the architecture."""
+    names_itself: bool
+    """Whether the file is read as this network without being given that name."""
     fv_scale: int
     """FV_SCALE that comes nearest to the network's scale."""
     kept_cp_per_logit: float
@@ -157,7 +159,7 @@ def _export_folded(network_path: str, output: Path, overwrite: bool) -> Export:
             check_output(path, overwrite=overwrite, inputs=inputs)
         size, weights_bytes = write_header(network, inputs[0].name, output)
         return HeaderExport(str(weights), weights_bytes, size)
-    from export.nnue import default_fv_scale, nearest_fv_scale, nnue_architecture, write_nnue
+    from export.nnue import default_fv_scale, names_itself, nearest_fv_scale, nnue_architecture, write_nnue
 
     architecture = nnue_architecture(network)
     check_output(output, overwrite=overwrite, inputs=inputs)
@@ -166,6 +168,7 @@ def _export_folded(network_path: str, output: Path, overwrite: bool) -> Export:
     per_logit = network.output_divisor / network.logit_per_output
     return NnBinExport(
         architecture=str(architecture),
+        names_itself=names_itself(network),
         fv_scale=fv_scale,
         kept_cp_per_logit=per_logit / fv_scale,
         cp_per_logit=network.cp_per_logit,

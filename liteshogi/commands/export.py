@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +17,12 @@ from search.system.interrupt import ends_as_interrupts
 class Command:
     """Write a network for other programs: ONNX, YaneuraOu's nn.bin, a C++ header, or test vectors.
 
-    ONNX of a value network has the inputs x1 (positions, 81) and x2 (positions, 57), int64, and one output: the logit
-    (positions, 1), and a second column for draws if the network has a draw head. ONNX of a policy-value network has
-    dlshogi's inputs and outputs. Both are checked against the trained network. Exporting an imported nn.bin restores
-    the same bytes. A C++ header evaluates a folded network in another engine; its weights are written to a .bin file of
-    the same name (docs/guide/adopt_in_cpp.md). Test vectors list the intermediate values of a few positions
+    ONNX of a value network has the inputs x1 (positions, 81) and x2 (positions, 57), int64, and one output: the
+    logit (positions, 1), and a second column for draws if the network has a draw head. ONNX of a policy-value
+    network has dlshogi's inputs and outputs. Both are checked against the trained network. Exporting an imported
+    nn.bin restores its bytes, with compressed weights in their shortest form, as YaneuraOu writes them. A C++
+    header evaluates a folded network in another engine; its weights are written to a .bin file of the same name
+    (docs/guide/adopt_in_cpp.md). Test vectors list the intermediate values of a few positions
     (docs/how/network_reader.md).
     """
 
@@ -39,6 +41,12 @@ class Command:
     def run(self) -> None:
         with ends_as_interrupts():
             found = export(self.net, self.output, self.data, self.draw, self.overwrite)
+        if isinstance(found, NnBinExport) and not found.names_itself:
+            print(
+                f"warning: {self.output}: its text does not name this network; give its readers the name "
+                f"{found.architecture} (EvalArchitecture, liteshogi import --architecture)",
+                file=sys.stderr,
+            )
         print(json_text(found) if self.json else f"{self.output}: {found.bytes:,} bytes, {as_text(found)}")
 
 

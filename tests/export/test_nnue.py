@@ -99,6 +99,33 @@ def test_a_network_file_keeps_the_architecture_of_an_nn_bin_without_a_text(tmp_p
     assert (tmp_path / "exported.bin").read_bytes() == nameless
 
 
+def test_an_export_whose_text_names_another_network_warns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Older files have hand64 for hand64z, which evaluates otherwise."""
+    name, other = "SFNN_kp_64_7_32_hand64_k3k3", "SFNN_kp_64_7_32_hand64z_k3k3"
+    (tmp_path / "nn.bin").write_bytes(network_bytes(name))
+    for chosen in (name, other):
+        net, again = tmp_path / f"{chosen}.safetensors", tmp_path / f"{chosen}.bin"
+        import_nnue(tmp_path / "nn.bin", net, architecture=chosen)
+        capsys.readouterr()
+        Export(str(net), again, json=True).run()
+        printed = capsys.readouterr()
+        assert json.loads(printed.out)["names_itself"] == (str(nnue_architecture(load_network(again))) == chosen)
+        assert [other in line for line in printed.err.splitlines()] == [True] * (chosen == other)
+
+
+def test_longer_forms_of_numbers_become_the_shortest(tmp_path: Path) -> None:
+    content = network_bytes("SFNN_kp_64_7_32_k3k3")
+    (text,) = struct.unpack_from("<I", content, 8)
+    bias = 12 + text + 4
+    weights = bias + 21 + struct.unpack_from("<I", content, bias + 17)[0]
+    (length,) = struct.unpack_from("<I", content, weights + 17)
+    last = weights + 20 + length
+    longer = content[:last] + bytes([content[last] | 128, 127 * (content[last] >> 6 & 1)]) + content[last + 1 :]
+    longer = longer[: weights + 17] + struct.pack("<I", length + 1) + longer[weights + 21 :]
+    (tmp_path / "nn.bin").write_bytes(longer)
+    assert nnue_bytes(load_network(tmp_path / "nn.bin")) == content
+
+
 def test_an_own_sfnn_gets_the_text_of_its_architecture(tmp_path: Path) -> None:
     parts = {"activation": "pairwise_clipped_relu", "hidden_squares": True, "shortcut": True}
     net = random_network("k_p", 64, (8, 32), 2, stacks=("k3k3", "hand4"), **parts)
