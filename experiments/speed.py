@@ -117,9 +117,9 @@ class TimedPlayer:
 
     def __init__(self, name: str, player: Participant, hash_mb: int) -> None:
         self._name = name
-        command, options = as_player(player.command)
+        command, options = as_player(player.command, player.options)
         with self._named():
-            engine = ask_engine(command, options + player.options)
+            engine = ask_engine(command, options)
             common: dict[str, str | int] = {"Threads": 1, "USI_Hash": hash_mb, "USI_OwnBook": "false"}
             known = {option: value for option, value in common.items() if option in engine.declared}
             self._searcher = Searcher(replace(engine, options=known | engine.options))

@@ -11,7 +11,7 @@ from experiments.games.game_position import GamePosition
 from experiments.games.player import Player
 from experiments.jobs.protocol import Stopped
 from experiments.matches.named_player import read_player
-from experiments.network_kinds.player_command import as_player
+from experiments.network_kinds.player_command import engine_of
 from experiments.usi_client.engines import Engine, ask_engine
 from experiments.usi_client.identity import configured_condition
 from experiments.usi_client.searcher import Searcher, why_no_score
@@ -99,7 +99,7 @@ def read_judged(command: str, options: Sequence[str], nodes: int, each_step: boo
 
     `options`: NAME=VALUE. Raises OSError or ValueError.
     """
-    program, settings = as_player(command)
+    program, settings = engine_of(command)
     if program == "liteshogi":
         named = read_player(command, options, nodes, 0, "option")
         return OwnPlayer(named.name(False), named.by_alphabeta, named.net, each_step, named.conditions)

@@ -51,10 +51,7 @@ def play_league(
 def _play_through_arena(
     rules: UsiGames, participants: Sequence[Participant], names: list[str], gauntlet: bool
 ) -> tuple[list[Meeting], list[str]]:
-    players = []
-    for one in participants:
-        command, options = as_player(one.command)
-        players.append((command, (*options, *one.options)))
+    players = [as_player(one.command, one.options) for one in participants]
     pairings = meetings_of(len(players), gauntlet)
     played = play_engines(rules, USI_VERB, players, lambda _: names, rules.games * len(pairings), gauntlet)
     return count_meetings(played.games, len(players), pairings), played.remarks

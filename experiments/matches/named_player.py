@@ -10,19 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.games.player import Player, PuctPlayer
-from experiments.network_kinds.player_command import as_player
+from experiments.network_kinds.player_command import chosen_network, engine_of
 from lite.records.formats import MOST_VISITS
 from search.alphabeta.bench import search_signature
 from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, SHORT, STEPS
-from search.evaluation.network_file import load_network
 from search.evaluation.nnue_file import is_nnue
 from search.evaluation.shipped import network_file
 from search.levels import FULL, NAMES, level_named
 from search.system.bounds import MOST_MEGABYTES
 from search.system.options import OptionError
 from search.system.paths import PathLike
-from search.usi.alphabeta import DEFAULT_FV_SCALE, NO_ARCHITECTURE
-from search.usi.usi_options import Check, Combo, FileName, Option, OptionValues, Spin
+from search.usi.network_options import NETWORK_OPTIONS, network_choice
+from search.usi.usi_options import Check, Combo, Option, OptionValues, Spin
 
 NETWORKS = (".safetensors", ".bin", ".onnx")
 HASH_MB = 16
@@ -31,9 +30,7 @@ _PARAMETERS = tuple(Spin(one.name, one.default, one.low, one.high) for one in PA
 _STEPS = tuple(Check(re.sub(r"\W", "_", f"skip_{name}"), False) for name in STEPS)
 OPTIONS: tuple[Option, ...] = (
     Spin("USI_Hash", HASH_MB, 1, MOST_MEGABYTES),
-    FileName("EvalFile", "default"),
-    Spin("FV_SCALE", DEFAULT_FV_SCALE, 1, 128),
-    FileName("EvalArchitecture", NO_ARCHITECTURE, "string"),
+    *NETWORK_OPTIONS,
     Spin("Draw_Value_Black", 500, 0, 1000),
     Spin("Draw_Value_White", 500, 0, 1000),
     Combo("Level", FULL, NAMES),
@@ -87,20 +84,22 @@ def player_name(network_path: str, limits: Mapping[str, int], chosen: Mapping[st
 
 def plays_in_process(command: str) -> bool:
     """Return whether `read_player` takes a command, or reports what is wrong with it: a network, or this engine."""
-    program, _ = as_player(command)
+    program, _ = engine_of(command)
     if program.startswith("liteshogi puct"):
         return program != command  # a command of this form starts another process
     is_missing_network = Path(program).suffix in NETWORKS and not Path(program).is_file()
     return program == "liteshogi" or is_missing_network
 
 
-def read_player(command: PathLike, options: Sequence[str], nodes: int, depth: int, field: str) -> NamedPlayer:
+def read_player(
+    command: PathLike, options: Sequence[str] | None, nodes: int, depth: int, field: str = ""
+) -> NamedPlayer:
     """Return the player of a network's path, a shipped network's name, or `liteshogi`, with NAME=VALUE options.
 
-    `field`: the field that holds these options; empty if they follow the player. Raises OSError, or ValueError
-    (OptionError where a field is at fault), also for another engine."""
-    command = os.fspath(command)
-    program, settings = as_player(command)
+    `options`: None where the user can give none. `field`: the field that holds them; empty if they follow the player.
+    Raises OSError, or ValueError (OptionError where a field is at fault), also for another engine."""
+    command, can_be_set, options = os.fspath(command), options is not None, options or ()
+    program, settings = engine_of(command)
     if program.startswith("liteshogi puct") and Path(command).is_file():
         return _puct_player(Path(command), options, nodes, depth, field)
     if program != "liteshogi":
@@ -120,15 +119,14 @@ def read_player(command: PathLike, options: Sequence[str], nodes: int, depth: in
             given.add(_set(values, setting))
         except ValueError as error:
             raise _option_error(field, f"{setting}: {error}") from None
-    scale, net = values.number("FV_SCALE"), values.text("EvalFile")
-    if scale != DEFAULT_FV_SCALE and not is_nnue(network_file(net)):
+    net, scale, named = network_choice(values)
+    if scale is not None and not is_nnue(network_file(net)):
         raise _option_error(field, f"FV_SCALE={scale}: {net} is no nn.bin and has a scale of its own")
-    named = values.text("EvalArchitecture")
-    if named != NO_ARCHITECTURE and not is_nnue(network_file(net)):
+    if named is not None and not is_nnue(network_file(net)):
         raise _option_error(field, f"EvalArchitecture={named}: {net} is no nn.bin and describes itself")
     skipped = sum(1 << bit for bit, step in enumerate(_STEPS) if values.flag(step.name))
     player = Player(
-        load_network(net, None if scale == DEFAULT_FV_SCALE else scale, None if named == NO_ARCHITECTURE else named),
+        chosen_network(values, can_be_set),
         nodes,
         depth,
         # A parameter that is given at its default overrides the other default of short searches.

@@ -5,21 +5,60 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.network_kinds.kind import Kind, UnplayableNetwork, kind_of
+from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.evaluation.nnue_file import is_nnue
 from search.evaluation.shipped import is_shipped
 from search.system.files import require_file
+from search.system.options import OptionError
+from search.usi.network_options import NETWORK_OPTIONS, network_choice, with_options
+from search.usi.usi_options import OptionValues
+
+_NETWORK_OPTIONS = [option.name.lower() for option in NETWORK_OPTIONS]
 
 
-def as_player(command: str) -> tuple[str, tuple[str, ...]]:
-    """Return the command and the options of the USI engine that a user names.
+def as_player(command: str, options: Sequence[str] | None = None) -> tuple[str, tuple[str, ...]]:
+    """Return the command and all options of the USI engine that a user names with NAME=VALUE options.
+
+    `options`: None where the user can give none. A network is read as the options say, so that a damaged file is
+    reported before any game is lost by it. Raises as `engine_of` and `chosen_network` do.
+    """
+    program, settings = engine_of(command)
+    if settings:
+        values = OptionValues(NETWORK_OPTIONS)
+        values.set("EvalFile", command)
+        for setting in options or ():
+            name, _, text = setting.partition("=")
+            if name.lower() in _NETWORK_OPTIONS:
+                values.set(name, text)
+        chosen_network(values, options is not None)
+    return program, (*settings, *(options or ()))
+
+
+def chosen_network(values: OptionValues, can_be_set: bool) -> EvalNetwork:
+    """Return the network that the values of `NETWORK_OPTIONS` choose.
+
+    Raises OSError or ValueError as `load_network` does; where the options can be set, an error names the option at
+    fault.
+    """
+    try:
+        return load_network(*network_choice(values))
+    except OptionError as error:
+        if not can_be_set:
+            raise
+        raise ValueError(with_options(error)) from None
+
+
+def engine_of(command: str) -> tuple[str, tuple[str, ...]]:
+    """Return the command and the options of the USI engine that a user names, without reading a network.
 
     A network's file or shipped name stands for this engine with that network, and the folder of another source tree of
     this engine stands for the engine in it. Any other text is a command itself. Raises OSError, UnplayableNetwork, or
-    ValueError for a damaged network, a pipe or a device.
+    ValueError for a damaged safetensors file, a pipe or a device.
     """
     path = Path(command)
     # os.path returns False for a command that is too long for a path, where pathlib raises.
@@ -33,7 +72,6 @@ def as_player(command: str) -> tuple[str, tuple[str, ...]]:
         return command, ()
     kind = kind_of(command)
     if kind is Kind.FOLDED:
-        load_network(command)  # a damaged file is reported before any game is lost by it
         return "liteshogi", (f"EvalFile={command if is_shipped(command) else path.absolute()}",)
     if kind is Kind.POLICY_VALUE_ONNX:
         return f"liteshogi puct {shlex.quote(str(path.absolute()))}", ()

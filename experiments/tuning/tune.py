@@ -134,7 +134,7 @@ def tune(options: Tuning) -> TuningReport:
     options.check()
     if options.gain is not None and not 0 < options.gain < math.inf:
         raise OptionError(f"`gain` {options.gain}: must be above 0", "gain")
-    player = read_player(options.net, (), options.nodes, options.depth, "net")
+    player = read_player(options.net, None, options.nodes, options.depth)
     _ = player.by_alphabeta  # PUCT has none of these numbers
     lines, pairs = options.lines(), options.games // 2
     spsa = Spsa(chosen, pairs, options.gain, options.seed)

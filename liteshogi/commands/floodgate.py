@@ -35,8 +35,8 @@ class Command(ServerPlay):
     json: Json = False
 
     def run(self) -> None:
-        engine, options = as_player(self.engine)
-        played = replace(part(ServerPlay, self), engine=engine, option=(*options, *self.option))
+        engine, options = as_player(self.engine, self.option)
+        played = replace(part(ServerPlay, self), engine=engine, option=options)
         played.check()
         report = play_on_server(played, find_password(self.password_file))
         print(json_text(report) if self.json else as_text(report))

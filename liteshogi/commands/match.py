@@ -109,8 +109,8 @@ class Command:
     """Largest evaluation for either side after random moves by a search of the first network, centipawns; in
     process."""
     first_option: tuple[str, ...] = ()
-    """NAME=VALUE options of the first player; in process USI_Hash, EvalFile, FV_SCALE, Draw_Value_Black and _White,
-    Level, the search's parameters, and steps to leave out, as in skip_null_move=true."""
+    """NAME=VALUE options of the first player; in process USI_Hash, EvalFile, FV_SCALE, EvalArchitecture,
+    Draw_Value_Black and _White, Level, the search's parameters, and steps to leave out, as in skip_null_move=true."""
     second_option: tuple[str, ...] = ()
     """NAME=VALUE options of the second player."""
     sprt: tuple[float, float] | None = None
@@ -233,14 +233,15 @@ class Command:
 
     def by_the_clock(self, first: Participant, second: Participant) -> Match:
         """Return the options of a match through ShogiArena."""
-        (command, option), (second_command, second_option) = as_player(first.command), as_player(second.command)
+        command, option = as_player(first.command, first.options + self.first_option)
+        second_command, second_option = as_player(second.command, second.options + self.second_option)
         return part(
             Match,
             self,
             first=command,
             second=second_command,
-            first_option=option + first.options + self.first_option,
-            second_option=second_option + second.options + self.second_option,
+            first_option=option,
+            second_option=second_option,
             labels=(first.label, second.label),
             **self._games(20),
             byoyomi=self._byoyomi(),

@@ -10,24 +10,19 @@ from search.levels import FULL, NAMES
 from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
 from search.system.options import OptionError
 from search.usi.adapter import Adapter, Refusal, Say
-from search.usi.usi_options import HIGHEST, Combo, FileName, Option, OptionValues, Spin
+from search.usi.network_options import NETWORK_OPTIONS, OPTION_OF, network_choice, with_options
+from search.usi.usi_options import HIGHEST, Combo, Option, OptionValues, Spin
 
 if TYPE_CHECKING:
     from search.alphabeta.engine import AlphaBetaEngine
     from search.alphabeta.transposition import TranspositionTable
 
-DEFAULT_FV_SCALE = 16
-"""YaneuraOu's default. While the option has this value, an nn.bin that specifies another divisor keeps its own."""
-NO_ARCHITECTURE = "auto"
-"""Default of EvalArchitecture: the file decides; else YaneuraOu's name, such as SFNN_halfka2_1024_7_64_k3k3."""
 FALLBACK_HASH = 16
 """Megabytes of the table if the requested size does not fit at the start."""
 OPTIONS: tuple[Option, ...] = (
     Spin("USI_Hash", 64, 1, MOST_MEGABYTES),
     Spin("Threads", 1, 1, MOST_THREADS),
-    FileName("EvalFile", "default"),
-    Spin("FV_SCALE", DEFAULT_FV_SCALE, 1, 128),
-    FileName("EvalArchitecture", NO_ARCHITECTURE, "string"),
+    *NETWORK_OPTIONS,
     Combo("Level", FULL, NAMES),
     Spin("LevelSeed", 0, 0, HIGHEST),  # 0: other moves at each start
 )
@@ -90,7 +85,7 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
                 engine.set_threads(values.number("Threads"))
             except MemoryError:
                 say(f"Threads {values.number('Threads')}: not enough memory; keeping the previous number")
-        changed = [self._changed(name, values) for name in ("FV_SCALE", "EvalFile", "EvalArchitecture")]
+        changed = [self._changed(option.name, values) for option in NETWORK_OPTIONS]
         if any(changed):
             self._load(engine, values, say)
         changed = [self._changed(name, values) for name in ("Level", "LevelSeed")]
@@ -113,18 +108,16 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
             self._backing = back_table(engine.table)
 
     def _load(self, engine: AlphaBetaEngine, values: OptionValues, say: Say) -> None:
-        path, scale, named = values.text("EvalFile"), values.number("FV_SCALE"), values.text("EvalArchitecture")
+        path = values.text("EvalFile")
         try:
-            engine.set_network(
-                path, None if scale == DEFAULT_FV_SCALE else scale, None if named == NO_ARCHITECTURE else named
-            )
+            engine.set_network(*network_choice(values))
         except (OSError, ValueError, MemoryError) as error:
             place = "" if os.path.isabs(path) else f" (the current folder is {os.getcwd()})"
             kept = self._network or self._fall_back(engine)
             text, remedy = str(error), "Set EvalFile to a network file, or to default"
             if isinstance(error, OptionError):
-                text = error.spelled(lambda field: "EvalArchitecture")
-                remedy = "Set EvalArchitecture or another EvalFile"
+                text = with_options(error)
+                remedy = f"Set {' or '.join(OPTION_OF[field] for field in error.fields)} or another EvalFile"
             self.refusals["EvalFile"] = Refusal(f"EvalFile: {text}{place}", kept, remedy)
             return
         self.refusals.pop("EvalFile", None)

@@ -104,6 +104,8 @@ def test_the_architecture_of_an_nn_bin_is_an_option(protocol, tmp_path):
         protocol.send(f"setoption name EvalArchitecture value SFNN_kp_64_7_32_{token}_k3k3").settle()
         assert engine.network.stacks.tokens == (token, "k3k3")
         assert protocol.send("position startpos", "go depth 2").bestmove() != "resign"
+    said = "".join(protocol.send("setoption name EvalArchitecture value AUTO").settle())
+    assert "name it (EvalArchitecture)" in said
     said = "".join(protocol.send("setoption name EvalArchitecture value SFNN_kp_64_7_32_k4k4").settle())
     assert "unknown part 'k4k4'" in said
     assert engine.network.stacks.tokens == ("hand64z", "k3k3")

@@ -24,6 +24,7 @@ from lite.training.checkpoint import save_model
 from liteshogi.remedies import remedy
 from search.alphabeta.bench import BenchResult
 from search.evaluation.network_file import NetworkFolder, load_network
+from search.evaluation.nnue_identification import MissingSetting
 from search.puct.playout_speed import PlayoutSpeed
 from search.system.options import OptionError
 from tests.yaneuraou_networks import network_bytes
@@ -188,6 +189,25 @@ def test_playing_a_network_starts_the_engine_with_it(nets: Path, monkeypatch: py
         assert (refused.value.network_path, refused.value.kind) == (name, KINDS[name])
         assert remedy(refused.value).startswith(f": liteshogi {made_by} {name} -o " if made_by else "")
         assert bool(remedy(refused.value)) == bool(made_by)
+
+
+def test_options_say_how_the_network_of_a_player_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "SFNN_kp_64_7_32_hand64"
+    content = network_bytes(name)
+    Path("nn.bin").write_bytes(content[:8] + bytes(4) + content[12 + int.from_bytes(content[8:12], "little") :])
+    options = (f"evalarchitecture={name}", "Threads=1")
+    assert as_player("nn.bin", options) == ("liteshogi", (f"EvalFile={tmp_path / 'nn.bin'}", *options))
+    for given, problem in (
+        ((), r"unknown architecture: .*; name it \(EvalArchitecture\)"),
+        (("EvalArchitecture=SFNN_kp_64_7_32",), "EvalArchitecture SFNN_kp_64_7_32: too long"),
+    ):
+        with pytest.raises(ValueError, match=rf"^nn\.bin: {problem}") as refused:
+            as_player("nn.bin", given)
+        assert remedy(refused.value) == ""
+    with pytest.raises(MissingSetting) as missing:
+        as_player("nn.bin")
+    assert remedy(missing.value) == ": liteshogi import nn.bin -o net.safetensors --architecture NAME"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")

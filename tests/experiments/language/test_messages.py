@@ -215,6 +215,11 @@ def test_named_endings_errors_of_boards_and_compiled_parts_are_translated(text: 
             "`EvalArchitecture`: アーキテクチャ 'sfnn_halfkp_x_7_32': 幅 'x': 1 から 4096 にしてください",
         ),
         (
+            "a.bin: unknown architecture: found ''; by its size it could be kp_32x2-8-32, kp_32x2-8-64; name it (`x`)",
+            "a.bin: アーキテクチャが不明です。''。大きさからは kp_32x2-8-32, kp_32x2-8-64 などが考えられます。"
+            "`x` でアーキテクチャ名を指定してください",
+        ),
+        (
             "'9/9': no black and no white king: a network evaluates only positions with both kings",
             "'9/9': 先手と後手の玉がありません。ネットワークは両方の玉がある局面だけを評価します",
         ),

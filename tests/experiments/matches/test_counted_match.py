@@ -32,7 +32,9 @@ from search.alphabeta.bench import SIGNATURE
 from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, SHORT, STEPS, make_numbers
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
+from search.evaluation.nnue_identification import MissingSetting
 from search.system.options import OptionError
+from tests.yaneuraou_networks import network_bytes
 
 ROOT = Path(__file__).parents[3]
 UNHURRIED = """
@@ -370,6 +372,19 @@ def test_the_scale_of_an_nn_bin_is_an_option(tmp_path, nnue_content):
     path.write_bytes(nnue_content("half_kp", 256, 32, 32))
     players = [read_player(str(path), options, 9, 0, "") for options in ((), ("FV_SCALE=24",))]
     assert [one.player.network.output_divisor for one in players] == [16, 24]
+
+
+def test_options_say_how_the_network_of_a_player_is_read(match, tmp_path):
+    architecture = "SFNN_kp_64_7_32_hand64z"
+    content, path = network_bytes(architecture), tmp_path / "nn.bin"
+    path.write_bytes(content[:8] + bytes(4) + content[12 + int.from_bytes(content[8:12], "little") :])
+    assert plays_in_process(str(path))
+    player = read_player(str(path), (f"EvalArchitecture={architecture}",), 9, 0).by_alphabeta
+    assert player.network.stacks.tokens == ("hand64z",)
+    with pytest.raises(ValueError, match=r"name it \(EvalArchitecture\)"):
+        play_counted_match(replace(match, first=str(path), output=tmp_path / "new"))
+    with pytest.raises(MissingSetting):
+        read_player(str(path), None, 9, 0)
 
 
 @pytest.mark.parametrize(
