@@ -264,3 +264,8 @@ def network_bytes(name: str, seed: int = 1, edge: bool = False) -> bytes:
     stream = io.BytesIO()
     write_net(stream, parse_arch(name), seed, edge)
     return stream.getvalue()
+
+
+def without_text(content: bytes) -> bytes:
+    """Return an nn.bin with an empty text."""
+    return content[:8] + bytes(4) + content[12 + int.from_bytes(content[8:12], "little") :]

@@ -96,9 +96,9 @@ def make_yardstick(options: Yardstick) -> YardstickReport:
     try:
         made = expand(Expansion(options.data, options.output, labels, SEED, options.workforce, mixture, options.net))
     except OptionError as error:
-        if all(hasattr(options, name) for name in error.fields):
+        if "output" not in error.fields or all(hasattr(options, name) for name in error.fields):
             raise
-        # The difference is in an option of `expand` that follows from these.
+        # The folder's run differs in an option of `expand` that follows from these.
         raise OptionError(
             f"`output` {options.output}: holds a yardstick of another `truth`, another number of `positions`, or other "
             "games; give the same or choose another folder",

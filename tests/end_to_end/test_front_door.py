@@ -19,7 +19,7 @@ from liteshogi.verbs import SECTIONS, VERBS, kinds_overview, overview
 from liteshogi.word_order import arranged
 from search.rules.shogi import START_SFEN
 from tests.error_lines import error_lines
-from tests.yaneuraou_networks import network_bytes
+from tests.yaneuraou_networks import network_bytes, without_text
 
 
 def liteshogi(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -384,7 +384,7 @@ def test_training_on_games_shows_how_to_convert_them(tmp_path, capsys):
 def test_an_nn_bin_that_must_be_named_is_imported_with_the_name(tmp_path, capsys):
     """Verbs that take a network have no option for its architecture; an imported network needs none."""
     content, path = network_bytes("SFNN_kp_64_7_32_hand64"), tmp_path / "nn.bin"
-    path.write_bytes(content[:8] + bytes(4) + content[12 + int.from_bytes(content[8:12], "little") :])
+    path.write_bytes(without_text(content))
     assert _run(["eval", str(path), "startpos"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"error: {path}: unknown architecture: found ''; by its size it could be SFNN_kp_64_7_32_h")

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from search.score import score_of_rate
-from tests.yaneuraou_networks import network_bytes
+from tests.yaneuraou_networks import network_bytes, without_text
 
 # White's cornered king has one move, and both sides have moved to and fro: that move repeats the position.
 CORNERED = "sfen 8k/9/9/9/9/9/9/K8/1R5R1 w - 1 moves 1a1b 9h9g 1b1a 9g9h"
@@ -93,8 +93,7 @@ def test_the_scale_of_an_nn_bin_is_an_option(protocol, nnue_content, tmp_path):
 
 def test_the_architecture_of_an_nn_bin_is_an_option(protocol, tmp_path):
     content, path = network_bytes("SFNN_kp_64_7_32_hand64_k3k3"), tmp_path / "nn.bin"
-    text = int.from_bytes(content[8:12], "little")
-    path.write_bytes(content[:8] + bytes(4) + content[12 + text :])  # an empty description
+    path.write_bytes(without_text(content))
     engine = protocol.usi._engine
     said = "".join(protocol.send(f"setoption name EvalFile value {path}").settle())
     assert "unknown architecture" in said

@@ -27,7 +27,7 @@ from search.evaluation.network_file import NetworkFolder, load_network
 from search.evaluation.nnue_identification import MissingSetting
 from search.puct.playout_speed import PlayoutSpeed
 from search.system.options import OptionError
-from tests.yaneuraou_networks import network_bytes
+from tests.yaneuraou_networks import network_bytes, without_text
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
@@ -195,7 +195,7 @@ def test_options_say_how_the_network_of_a_player_is_read(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     name = "SFNN_kp_64_7_32_hand64"
     content = network_bytes(name)
-    Path("nn.bin").write_bytes(content[:8] + bytes(4) + content[12 + int.from_bytes(content[8:12], "little") :])
+    Path("nn.bin").write_bytes(without_text(content))
     options = (f"evalarchitecture={name}", "Threads=1")
     assert as_player("nn.bin", options) == ("liteshogi", (f"EvalFile={tmp_path / 'nn.bin'}", *options))
     for given, problem in (

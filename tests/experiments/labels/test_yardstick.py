@@ -25,8 +25,10 @@ from lite.training.targets import win_rate
 from liteshogi.remedies import remedy
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
+from search.evaluation.nnue_identification import MissingSetting
 from search.system.command_line import started_by
 from search.system.options import OptionError
+from tests.yaneuraou_networks import network_bytes, without_text
 
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
 
@@ -155,6 +157,14 @@ def test_a_missing_or_unfinished_yardstick_is_refused_with_its_command(tmp_path)
     assert remedy(unfinished.value) == ": liteshogi yardstick games.hcpe3 -o yard"
     make_yardstick(options)
     assert measure_yardstick("default", [tmp_path / "yard"]).d1 is not None
+
+
+def test_a_network_without_a_name_is_not_taken_for_another_yardstick(tmp_path):
+    content, path = network_bytes("SFNN_kp_64_7_32_hand64"), tmp_path / "nn.bin"
+    path.write_bytes(without_text(content))
+    with pytest.raises(MissingSetting, match=r"nn\.bin: unknown architecture"):
+        make_yardstick(Yardstick((SAMPLE,), tmp_path / "yard", 40, net=str(path), nodes=50, workforce=Workforce(1)))
+    assert not (tmp_path / "yard").exists()
 
 
 @pytest.mark.parametrize("other", [{"positions": 80}, {"truth": "results", "nodes": 10_000}])

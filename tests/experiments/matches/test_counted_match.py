@@ -34,7 +34,7 @@ from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
 from search.evaluation.nnue_identification import MissingSetting
 from search.system.options import OptionError
-from tests.yaneuraou_networks import network_bytes
+from tests.yaneuraou_networks import network_bytes, without_text
 
 ROOT = Path(__file__).parents[3]
 UNHURRIED = """
@@ -377,7 +377,7 @@ def test_the_scale_of_an_nn_bin_is_an_option(tmp_path, nnue_content):
 def test_options_say_how_the_network_of_a_player_is_read(match, tmp_path):
     architecture = "SFNN_kp_64_7_32_hand64z"
     content, path = network_bytes(architecture), tmp_path / "nn.bin"
-    path.write_bytes(content[:8] + bytes(4) + content[12 + int.from_bytes(content[8:12], "little") :])
+    path.write_bytes(without_text(content))
     assert plays_in_process(str(path))
     player = read_player(str(path), (f"EvalArchitecture={architecture}",), 9, 0).by_alphabeta
     assert player.network.stacks.tokens == ("hand64z",)
