@@ -241,6 +241,8 @@ def _corrected(path: Path | None) -> EvalNetwork | None:
         return None
     try:
         return load_network(network_file(path))
+    except OptionError:
+        raise
     except ValueError as error:
         raise OptionError(f"`correct`: {error}", "correct") from None
 

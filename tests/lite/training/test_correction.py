@@ -20,9 +20,11 @@ from lite.training.log import EpochTest, lines_of, read_log
 from lite.training.targets import sigmoid
 from lite.training.train import train_value
 from search.evaluation.network_file import load_network
+from search.evaluation.nnue_identification import MissingSetting
 from search.evaluation.shipped import network_file
 from search.evaluation.static_evaluation import evaluate_sfens, static_logits
 from search.system.options import OptionError
+from tests.yaneuraou_networks import network_bytes, without_text
 
 SMALL: dict[str, Any] = {
     "network": DenseConfig(width=8, hidden=(4,), perspectives=2, activation="squared", king="mirrored"),
@@ -109,6 +111,14 @@ def test_positions_in_check_are_left_out(options, records, tmp_path):
     train_value(run)
     assert batch.in_check.sum() > 0
     assert load_state(run.output / "state.safetensors")[1]["learnt"] == int((~batch.in_check).sum())
+
+
+def test_an_nn_bin_without_a_name_is_corrected_after_its_import(options, records, tmp_path):
+    content, path = network_bytes("SFNN_kp_64_7_32_hand64"), tmp_path / "nn.bin"
+    path.write_bytes(without_text(content))
+    with pytest.raises(MissingSetting) as missing:
+        train_value(options(records, tmp_path / "run", **{**SMALL, "correct": path}))
+    assert missing.value.path == path
 
 
 @pytest.mark.parametrize(
