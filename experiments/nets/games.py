@@ -23,6 +23,7 @@ from experiments.network_kinds.kind import Kind, kind_of
 from experiments.network_kinds.player_command import as_player
 from lite.datasets.provenance import sha256_of
 from search.evaluation.network_file import load_network
+from search.evaluation.nnue_identification import MissingSetting
 from search.evaluation.shipped import network_file
 from search.system.options import OptionError
 
@@ -87,7 +88,8 @@ def _worth(net: NetResult) -> tuple[float, float]:
 
 
 def check_play(play: Play, place: str, folder: Path) -> None:
-    """Raise OSError, or ValueError that begins with `place`, if these games cannot be played, before any training."""
+    """Raise OSError, MissingSetting, or ValueError that begins with `place`, if these games cannot be played, before
+    any training."""
     match = _counted(play.opponent, play, play.nodes, folder / MATCHES)
     try:
         load_network(play.opponent)
@@ -95,6 +97,8 @@ def check_play(play: Play, place: str, folder: Path) -> None:
         match.lines()
         if not play.by or len(set(play.by)) < len(play.by):
             raise ValueError("by: name at least one way, and none twice")
+    except MissingSetting:
+        raise
     except ValueError as error:
         raise ValueError(f"{place}: play: {error}") from None
 

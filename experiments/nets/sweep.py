@@ -47,9 +47,10 @@ from lite.datasets.provenance import digest_of, sha256_of
 from lite.progress_line import clock
 from lite.run_folder import RunPlan, RunWriter, find_run, read_lines
 from lite.training.testing import check_games
+from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
 from search.system.bounds import MOST_AT_ONCE, check_numbers
-from search.system.files import write_atomically
+from search.system.files import require_file, write_atomically
 from search.system.interrupt import ends_as_interrupts, interrupt_flag
 from search.system.options import OptionError
 
@@ -215,14 +216,18 @@ class _Run:
         return SweepReport(str(self.folder), done, self.failed, table)
 
     def _check_peer(self, point: Point) -> None:
-        """Raise FileNotFoundError or ValueError for a network made elsewhere that cannot be measured and timed."""
-        if not network_file(point.net).exists():
+        """Raise OSError or ValueError for a network made elsewhere that cannot be measured and timed."""
+        path = network_file(point.net)
+        if not path.exists():
             raise FileNotFoundError(f"{self.sweep.plan}: peer {point.name!r}: {point.net}: no such network")
+        if not path.is_dir():
+            require_file(path)
         kind = kind_of(point.net)
         if kind is Kind.POLICY_VALUE_ONNX:
             raise UnsuitableNetwork(point.net, kind, "which a sweep measures only where it has trained it")
         if kind is not Kind.FOLDED:
             raise UnplayableNetwork(point.net, kind)
+        load_network(point.net)
 
     def _refuse_changes(self) -> None:
         """Raise ValueError where results are of other measures, options or networks than the plan has."""

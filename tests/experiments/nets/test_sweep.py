@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -28,8 +29,10 @@ from lite.run_folder import RunPlan, RunWriter, read_run
 from lite.training.checkpoint import save_model
 from liteshogi.commands.sweep import Command, folder_of
 from liteshogi.remedies import remedy
+from search.evaluation.nnue_identification import MissingSetting
 from search.system.options import OptionError
 from tests.experiments.nets.conftest import GRID, MEASURE, TRAIN, net_of, nets_in, plan_with, written
+from tests.yaneuraou_networks import network_bytes, without_text
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "experiments" / "sample"
@@ -52,6 +55,27 @@ def test_an_imported_network_must_not_change(tmp_path: Path, invented: list[str]
 def test_a_missing_network_is_refused_before_any_work(tmp_path: Path, invented: list[str]) -> None:
     text = TRAIN + MEASURE + '[[space]]\nwidth = [32]\n[[peer]]\nname = "p"\nnet = "gone.safetensors"\n'
     with pytest.raises(FileNotFoundError, match=r"plan\.toml: peer 'p': gone\.safetensors: no such network"):
+        run_sweep(Sweep(written(tmp_path, text), output=tmp_path / "out", workers=1))
+    assert not invented
+
+
+@pytest.mark.parametrize("entry", ['[[peer]]\nname = "p"\nnet', "[play]\nopponent"])
+def test_an_unreadable_network_is_refused_before_any_work(tmp_path: Path, invented: list[str], entry: str) -> None:
+    content, path = network_bytes("SFNN_kp_64_7_32_hand64"), tmp_path / "nn.bin"
+    named = without_text(content)
+    text = TRAIN + MEASURE + f"[[space]]\nwidth = [32]\n{entry} = {json.dumps(str(path))}\n"
+    for damaged, problem, kind in ((content[:-5], "truncated", ValueError), (named, "unknown", MissingSetting)):
+        path.write_bytes(damaged)
+        with pytest.raises(kind, match=rf"^.*nn\.bin: {problem}"):
+            run_sweep(Sweep(written(tmp_path, text), output=tmp_path / "out", workers=1))
+    assert not invented
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
+def test_a_pipe_is_refused_before_any_work(tmp_path: Path, invented: list[str]) -> None:
+    os.mkfifo(tmp_path / "nn.bin")
+    text = TRAIN + MEASURE + f'[[space]]\nwidth = [32]\n[[peer]]\nname = "p"\nnet = "{tmp_path / "nn.bin"}"\n'
+    with pytest.raises(FileNotFoundError, match=r"nn\.bin: a pipe or a device; name a regular file"):
         run_sweep(Sweep(written(tmp_path, text), output=tmp_path / "out", workers=1))
     assert not invented
 
