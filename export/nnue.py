@@ -20,7 +20,7 @@ from search.evaluation.network import CLIPPED, PAIRWISE, EvalNetwork
 from search.evaluation.network_file import SUFFIX, save_network
 from search.evaluation.nnue_architecture import Architecture, padded_inputs
 from search.evaluation.nnue_file import PROVENANCE, SHIFT, VERSION, Header, read_nnue
-from search.system.files import WholeFile, check_output, require_file
+from search.system.files import WholeFile, check_output, read_unchanged, require_file
 
 LARGEST_FV_SCALE = 128
 """Largest value of YaneuraOu's option."""
@@ -158,6 +158,11 @@ class ImportedNetwork:
     """Size of the network file."""
 
 
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def import_nnue(
     source: Path,
     output: Path,
@@ -173,9 +178,7 @@ def import_nnue(
     """
     check_output(output, (SUFFIX,), overwrite, (source,))
     require_file(source)
-    net = read_nnue(source, fv_scale, architecture)
-    with open(source, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    net, digest = read_unchanged(source, lambda: (read_nnue(source, fv_scale, architecture), _sha256(source)))
     net.provenance[PROVENANCE] |= {"file": source.name, "sha256": digest}
     save_network(net, output)
     return ImportedNetwork(str(nnue_architecture(net)), net.output_divisor, digest, output.stat().st_size)

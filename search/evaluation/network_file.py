@@ -31,7 +31,14 @@ from search.evaluation.shared_copy import copy_place, discard, mark_used, new_co
 from search.evaluation.shipped import is_in_package, network_file
 from search.evaluation.stacks import make_stacks
 from search.primitives.memory import CACHE_LINE, aligned_zeros
-from search.system.files import WholeFile, require_file, require_utf8, write_atomically
+from search.system.files import (
+    WholeFile,
+    file_state,
+    read_unchanged,
+    require_file,
+    require_utf8,
+    write_atomically,
+)
 from search.system.metadata import parse_json, quoted, sort_header
 from search.system.paths import PathLike
 
@@ -276,9 +283,8 @@ def load_network(
         return _load(path)
     if not is_nnue(path):
         fv_scale = architecture = None
-    if path.stat().st_size < LARGE_FILE:
-        return _read_file(path, fv_scale, architecture)
-    return _read_large(path, fv_scale, architecture)
+    read = _read_file if path.stat().st_size < LARGE_FILE else _read_large
+    return read_unchanged(path, lambda: read(path, fv_scale, architecture))
 
 
 def _read_file(path: Path, fv_scale: int | None, architecture: str | None) -> EvalNetwork:
@@ -288,7 +294,7 @@ def _read_file(path: Path, fv_scale: int | None, architecture: str | None) -> Ev
 
 def _read_large(path: Path, fv_scale: int | None, architecture: str | None) -> EvalNetwork:
     """Return the network of a large file, mapped from its copy; without a copy as it is read."""
-    status = path.stat()
+    before = file_state(path)
     reader = code_name(__file__, __spec__)
     copy = copy_place(CACHE_DIRECTORY.parent, path, reader, fv_scale, architecture)
     try:
@@ -302,9 +308,8 @@ def _read_large(path: Path, fv_scale: int | None, architecture: str | None) -> E
         discard(copy)
     net = _read_file(path, fv_scale, architecture)
     with suppress(OSError, ValueError):  # the cache cannot be written, or the disk is full
-        later = path.stat()
-        if (status.st_ino, status.st_mtime_ns) != (later.st_ino, later.st_mtime_ns):
-            return net  # the file was replaced while it was read
+        if file_state(path) != before:
+            return net  # which may be of another content than the copy's digest, and is read again
         with new_copy(copy) as file:
             file.writelines(_rows_first(*_content(net, VERSIONS[2])))
         net = _load(copy)

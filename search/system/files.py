@@ -5,13 +5,17 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from search.system.options import OptionError
+
+_Content = TypeVar("_Content")
+_READINGS = 3
+"""Most readings of a file that somebody writes to."""
 
 
 @contextmanager
@@ -97,6 +101,31 @@ def require_file(path: Path, directory: str = "name a file in it") -> None:
         raise FileNotFoundError(f"{path}: a pipe or a device; name a regular file")
     with open(path, "rb"):
         pass
+
+
+def file_state(path: Path) -> tuple[int, int, int]:
+    """Return what changes when a file is replaced or written to: its number, size and time of the last change."""
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def read_unchanged(path: Path, read: Callable[[], _Content]) -> _Content:
+    """Return what `read` reads from a file, from a time in which nobody wrote to the file.
+
+    Of a file that is overwritten while it is read, one part may be old and another new: it is read again. Raises
+    ValueError if each reading was disturbed, and as `read` does.
+    """
+    for _ in range(_READINGS):
+        before = file_state(path)
+        try:
+            found = read()
+        except ValueError:
+            if file_state(path) == before:
+                raise
+        else:
+            if file_state(path) == before:
+                return found
+    raise ValueError(f"{path}: is being written to; read it when it is complete")
 
 
 def files_below(folder: Path) -> list[Path]:

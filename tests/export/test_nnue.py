@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import struct
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from export.nnue import import_nnue, nnue_architecture, nnue_bytes, write_nnue
 from liteshogi.commands.export import Command as Export
 from liteshogi.commands.import_ import Command as Import
 from search.evaluation.evaluation_speed import random_network
-from search.evaluation.network import Layer
+from search.evaluation.network import EvalNetwork, Layer
 from search.evaluation.network_file import load_network, save_network
 from search.evaluation.nnue_architecture import parse_name
 from search.evaluation.nnue_file import read_nnue
@@ -111,6 +113,22 @@ def test_an_export_whose_text_names_another_network_warns(tmp_path: Path, capsys
         printed = capsys.readouterr()
         assert json.loads(printed.out)["names_itself"] == (str(nnue_architecture(load_network(again))) == chosen)
         assert [other in line for line in printed.err.splitlines()] == [True] * (chosen == other)
+
+
+def test_an_import_is_of_one_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is overwritten after its network has been read and before its digest is taken."""
+    path, contents = tmp_path / "nn.bin", [network_bytes("kp_32x2_8_32", 2)]
+    path.write_bytes(network_bytes("kp_32x2_8_64"))
+
+    def read(path: Path, *settings: Any) -> EvalNetwork:
+        net = read_nnue(path, *settings)
+        if contents:
+            path.write_bytes(contents.pop())
+        return net
+
+    monkeypatch.setattr("export.nnue.read_nnue", read)
+    found = import_nnue(path, tmp_path / "net.safetensors")
+    assert (found.architecture, found.sha256) == ("kp_32x2-8-32", hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 def test_longer_forms_of_numbers_become_the_shortest(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,6 +81,36 @@ def test_a_file_may_be_overwritten_in_place_while_its_network_is_used(
         file.write(b"\xff" * 5000)
         file.truncate(5000)
     assert_equal(net, expected)
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("part", [0, 1000])
+def test_a_file_that_is_overwritten_while_it_is_read_is_read_again(
+    tmp_path: Path, copies: Path, monkeypatch: pytest.MonkeyPatch, large: bool, part: int
+) -> None:
+    """`part`: bytes that are missing at first, so that the reading fails."""
+    path = write(tmp_path / "nn.bin", SFNN, seed=1)
+    path.write_bytes(path.read_bytes()[: -part or None])
+    monkeypatch.setattr(network_file, "LARGE_FILE", 0 if large else 1 << 30)
+    seeds = [2, 3]
+
+    def read(path: Path, *settings: Any) -> EvalNetwork:
+        try:
+            return read_nnue(path, *settings)
+        finally:
+            if seeds:
+                write(path, SFNN, seeds.pop(0))
+                os.utime(path, (len(seeds), len(seeds)))
+
+    monkeypatch.setattr(network_file, "read_nnue", read)
+    net = load_network(path)
+    assert not seeds
+    assert_equal(net, read_nnue(path))
+    assert len(list(copies.iterdir()) if copies.exists() else []) == large
+    seeds.extend(range(9))
+    write(path, SFNN, seed=10)
+    with pytest.raises(ValueError, match=r"nn\.bin: is being written to"):
+        load_network(path)
 
 
 def test_a_copy_belongs_to_the_content_and_the_scale(tmp_path: Path, copies: Path) -> None:
