@@ -36,7 +36,8 @@ _MOVE = re.compile(
     rf"({SQUARE}|同)\s*({PIECE_SIGNS})\s*"
     r"(?:打(?:[(（][0０]{2}[)）])?|(?:(成)|不成)?\s*[(（]([1-9１-９])([1-9１-９])[)）])(.*)"
 )
-_AFTER_MOVE = re.compile(r"[\s+]*(?:[(](?:[\s0-9.-]*[:/][\s0-9:/.-]*|\s*)[)][\s+]*)?([*].*)?")
+_TIME = r"(?:[\s0-9.-]*[:/時分秒][\s0-9.:/時分秒-]*|\s*)"
+_AFTER_MOVE = re.compile(rf"[\s+]*(?:[(]{_TIME}[)]|{_TIME})[\s+]*([*].*)?")
 """What may follow a move in its line: a clock, the mark + of a variation, and a comment."""
 _CLOCK = re.compile(r"\(\s*(?:([0-9]{1,4}):)?([0-9]{1,6}):([0-9]{1,2}(?:\.[0-9]+)?)\s*[/)]")
 
