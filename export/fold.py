@@ -22,7 +22,7 @@ from lite.networks.from_folded import dense_network
 from lite.networks.joined import join
 from lite.program import release
 from lite.training.checkpoint import json_safe, load_model
-from lite.training.folder import NETWORK_NAME, network_file
+from lite.training.folder import network_file
 from search.evaluation.feature_sets import YANEURAOU_NAMES
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import SUFFIX, load_network, save_network
@@ -107,8 +107,9 @@ def fold_file(
     if fit and not data:
         raise OptionError("`fit_output`: needs the results of games; name records as `data`", "fit_output", "data")
     truth = output.with_suffix(".float.safetensors")
+    inputs = [network_file(Path(one)) for one in (checkpoint, onto) if one is not None]
     for path in (output, truth) if keep_float else (output,):
-        check_output(path, (SUFFIX,), overwrite, (checkpoint, checkpoint / NETWORK_NAME))
+        check_output(path, (SUFFIX,), overwrite, inputs)
     model, training = load_model(checkpoint)
     corrected = training.provenance.get("options", {}).get("correct")
     if onto is not None:

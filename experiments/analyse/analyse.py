@@ -21,6 +21,7 @@ from experiments.language.words import Words
 from lite.notation.game import Game, GameError
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.paging import back_table
+from search.evaluation.shipped import network_file
 from search.system.bounds import MOST_THREADS, check_numbers
 from search.system.files import WholeFile, check_output
 from search.system.interrupt import interrupt_flag
@@ -127,10 +128,12 @@ def _check(one: Chosen, options: Analysing, words: Words) -> None:
     """Raise OSError, ValueError or OptionError if a game's files cannot be written."""
     if any(one.output.resolve() == path.resolve() for path in options.games):
         raise OptionError(words.output_is_input.format(path=one.output), "output")
-    check_output(one.output, KIF_SUFFIXES, options.overwrite)
+    inputs = (network_file(options.net),)
+    check_output(one.output, KIF_SUFFIXES, options.overwrite, inputs)
     for suffix in (".png", ".html"):
         # Of several games, these are left over from a run that was interrupted before it wrote the KIF, which is last.
-        check_output(one.output.with_suffix(suffix), overwrite=options.overwrite or not one.alone)
+        overwrite = options.overwrite or not one.alone
+        check_output(one.output.with_suffix(suffix), overwrite=overwrite, inputs=inputs)
 
 
 def _fonts(names: Iterable[str], words: Words) -> list[str]:

@@ -14,7 +14,6 @@ from liteshogi.commands.arguments import Json, Overwrite
 from liteshogi.json_output import json_text
 from search.book.convert import require_text_book, write_binary
 from search.system.interrupt import ends_as_interrupts
-from search.system.options import OptionError
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,6 @@ class Command:
     def run(self) -> None:
         require_text_book(self.book)
         target = self.output or self.book.with_suffix(".ybb")
-        if target.exists() and not self.overwrite:
-            raise OptionError(f"`output` {target}: exists; choose another name, or `overwrite`", "output", "overwrite")
         size, read = self.book.stat().st_size, 0
 
         def done() -> tuple[int, str]:
@@ -49,7 +46,7 @@ class Command:
             progress.show()
 
         with ends_as_interrupts(), Progress(size, done) as progress:
-            made = write_binary(self.book, target, note)
+            made = write_binary(self.book, target, self.overwrite, note)
         if self.json:
             print(json_text(made))
             return

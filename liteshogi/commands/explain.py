@@ -14,6 +14,7 @@ from experiments.explain.line_units import LineUnits, UnitsLeftOut
 from experiments.language.choose import Language, words_for
 from experiments.language.english import ENGLISH
 from experiments.language.words import Words
+from experiments.network_kinds.kind import network_file_of
 from liteshogi.commands.arguments import Json, Overwrite
 from liteshogi.json_output import json_text
 from search.system.files import check_output
@@ -83,9 +84,10 @@ class Command:
     def run(self) -> None:
         if self.net is not None and self.compare is not None:
             raise OptionError("`net` and `compare` both name networks; choose one", "net", "compare")
+        nets = self.compare or (self.net or "default",)
         if self.output is not None:
-            check_output(self.output, (".svg", ".png"), self.overwrite)
-        found = [explain(net, self.sfen) for net in self.compare or (self.net or "default",)]
+            check_output(self.output, (".svg", ".png"), self.overwrite, map(network_file_of, nets))
+        found = [explain(net, self.sfen) for net in nets]
         words = self.words
         differences = compare(*found) if self.compare else None
         if self.output is not None:

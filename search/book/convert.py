@@ -15,7 +15,7 @@ from search.book.text_book import Unreadable, read_positions
 from search.rules.huffman import CODE_BYTES, PSV, encode
 from search.rules.sfen import position_from_sfen
 from search.score import MATE
-from search.system.files import WholeFile, require_file
+from search.system.files import WholeFile, check_output, require_file
 
 _MOST = 0xFFFF
 """Largest depth, move number and number of moves of a position."""
@@ -38,14 +38,17 @@ class ConvertedBook:
     """Place and fault of the first of these; empty if there is none."""
 
 
-def write_binary(source: Path, target: Path, progress: Callable[[int], None] | None = None) -> ConvertedBook:
+def write_binary(
+    source: Path, target: Path, overwrite: bool = False, progress: Callable[[int], None] | None = None
+) -> ConvertedBook:
     """Write the text book `source` as the binary book `target`, whole or not at all.
 
     Values are limited to mate scores of 32,000, depths to 65,535; replies and counts have no place in the format. The
-    index is kept in memory, 44 bytes per position; moves are not. `progress` is called with the bytes read so far.
-    Raises OSError or ValueError that names the file.
+    index is kept in memory, 44 bytes per position; moves are not. `overwrite` says whether an existing file is
+    replaced; `progress` is called with the bytes read so far. Raises OSError or ValueError that names the file.
     """
     require_text_book(source)
+    check_output(target, overwrite=overwrite, inputs=(source,))
     unreadable = Unreadable(source)
     index = bytearray()
     at = 0

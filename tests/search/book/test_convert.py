@@ -8,6 +8,7 @@ from search.book.binary_book import BinaryBook
 from search.book.convert import write_binary
 from search.book.text_book import TextBook
 from search.rules.shogi import START_SFEN
+from search.system.options import OptionError
 from tests.search.book.test_text_book import random_entries, written
 
 HEADER = "#YANEURAOU-DB2016 1.00\n"
@@ -18,7 +19,7 @@ def test_every_position_keeps_its_moves(tmp_path):
     source, target = tmp_path / "book.db", tmp_path / "book.ybb"
     source.write_text(written(entries, sorted(entries)))
     seen: list[int] = []
-    made = write_binary(source, target, seen.append)
+    made = write_binary(source, target, progress=seen.append)
     assert made.positions + made.duplicates == len(entries)
     assert made.ignored == 0
     assert seen == sorted(seen)
@@ -63,6 +64,29 @@ def test_a_binary_book_is_not_converted(tmp_path):
     write_binary(source, target)
     with pytest.raises(ValueError, match=r"book\.ybb: a binary book already"):
         write_binary(target, tmp_path / "other.ybb")
+
+
+@pytest.mark.parametrize("name", ["book.db", "folder/../book.db", "link.ybb"])
+def test_a_book_is_not_written_onto_itself(tmp_path, name):
+    source = tmp_path / "book.db"
+    source.write_text(f"{HEADER}sfen {START_SFEN}\n2g2f none 5\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.ybb").symlink_to(source)
+    before = source.read_bytes()
+    with pytest.raises(ValueError, match="is also an input; choose another file"):
+        write_binary(source, tmp_path / name, overwrite=True)
+    assert source.read_bytes() == before
+
+
+def test_an_existing_book_is_replaced_only_on_request(tmp_path):
+    source, target = tmp_path / "book.db", tmp_path / "book.ybb"
+    source.write_text(f"{HEADER}sfen {START_SFEN}\n2g2f none 5\n")
+    target.write_text("mine")
+    with pytest.raises(OptionError, match=r"book\.ybb: already exists; set `overwrite`"):
+        write_binary(source, target)
+    assert target.read_text() == "mine"
+    write_binary(source, target, overwrite=True)
+    assert BinaryBook(target, print).find(START_SFEN)
 
 
 @pytest.mark.parametrize("content", ["no book\n", HEADER, HEADER + "sfen rubbish b - 1\n"])
