@@ -25,7 +25,7 @@ from lite.datasets.plan import plan_run
 from lite.datasets.provenance import sha256_of
 from lite.run_folder import RunPlan, RunWriter
 from search.system.bounds import MOST_AT_ONCE, check_numbers
-from search.system.files import make_directory, write_atomically
+from search.system.files import make_directory, require_file, write_atomically
 from search.system.options import OptionError
 
 OPENINGS = "openings.sfen"
@@ -76,8 +76,8 @@ class UsiGames:
                 "time",
                 "increment",
             )
-        if self.openings is not None and not self.openings.is_file():
-            raise FileNotFoundError(f"{self.openings}: there is no such file of openings")
+        if self.openings is not None:
+            require_file(self.openings)
         if self.openings is None and self.games > 2 and (self.nodes or self.depth):
             raise OptionError(
                 "`openings`: required, as with `nodes` or `depth` engines repeat their games from the start position",

@@ -14,6 +14,7 @@ from search.rules.movegen import list_moves
 from search.rules.play import set_game, split_moves, without_ending
 from search.rules.position import do_move, new_position
 from search.rules.sfen import move_to_usi
+from search.system.files import require_file
 
 TRIES = 1000
 """Random openings to try before giving up."""
@@ -64,6 +65,7 @@ def read_openings(path: Path, ending: Ending | None = None) -> tuple[str, ...]:
     opening from which no game with it can be played is refused. Raises OSError, and ValueError that names the file and
     line.
     """
+    require_file(path)
     lines, pos, game = [], new_position(), np.zeros(1, game_dtype)[0]
     if ending is not None:
         ending.write(game)

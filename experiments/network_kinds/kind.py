@@ -79,8 +79,9 @@ def kind_of(network_path: PathLike) -> Kind:
         raise FileNotFoundError(
             f"{os.fspath(network_path)}: contains no {NETWORK_NAME}, so it is not the folder of a training run"
         )
-    if path.suffix == ".safetensors" and path.is_file():
+    if path.exists():
         require_file(path)
+    if path.suffix == ".safetensors" and path.is_file():
         require_utf8(path)
         try:
             with safe_open(path, "numpy") as file:

@@ -16,6 +16,7 @@ from lite.notation.kif import read_kif, read_start
 from search.rules.play import split_ending
 from search.rules.sfen import move_from_usi
 from search.rules.shogi import START_SFEN
+from search.system.files import require_file
 
 _SHIFT_JIS_ALONE = re.compile(rb"[\x80-\xa0]")
 """Bytes that nearly every Shift JIS character except half-width kana contains, and that EUC text does not contain."""
@@ -96,6 +97,7 @@ def _text(path: Path) -> str | None:
 
     The marks of the end of a file that old systems wrote, Ctrl-Z and a padding of zeros, are left out, and so are byte
     order marks, which files joined to one have in the middle."""
+    require_file(path)
     if path.stat().st_size > MAX_TEXT:
         raise ValueError(f"{path}: larger than {MAX_TEXT >> 20} MiB; split it")
     text = _decoded(path.read_bytes())

@@ -32,6 +32,7 @@ from search.rules.position import do_move, new_position, undo_move
 from search.rules.sfen import position_from_sfen
 from search.rules.shogi import SQUARES
 from search.system.bounds import check_number
+from search.system.files import require_file
 from search.system.metadata import parse_json
 
 MAX_PLIES = 1000
@@ -65,6 +66,7 @@ def read_games(path: Path, count: int) -> Games:
 
     Games from other positions than the start position are skipped. Raises OSError, or ValueError that names the line.
     """
+    require_file(path)
     lines, pos = [], new_position()
     opener: Any = lzma.open if path.suffix == ".xz" else open
     with opener(path, "rt", encoding="utf-8", errors="replace") as file:

@@ -95,6 +95,7 @@ def require_file(path: Path, directory: str = "name a file in it") -> None:
     """
     if path.is_dir():
         raise FileNotFoundError(f"{path}: a directory; {directory}")
+    _refuse_broken_link(path)
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file")
     if not path.is_file():
@@ -158,9 +159,14 @@ def leads_to_file(path: Path) -> bool:
     Raises FileNotFoundError for a broken link, as to a disk that is not mounted: the rest of the folder would be taken
     for all of it.
     """
-    if path.is_symlink() and not path.exists():
-        raise FileNotFoundError(f"{path}: broken link; restore its target, or remove the link")
+    _refuse_broken_link(path)
     return path.is_file()
+
+
+def _refuse_broken_link(path: Path) -> None:
+    """Raise FileNotFoundError for a link whose target is missing or, by way of other links or not, the link itself."""
+    if path.is_symlink() and not path.exists():
+        raise FileNotFoundError(f"{path}: broken or circular link; restore its target, or remove the link")
 
 
 def require_utf8(path: Path) -> None:
@@ -178,8 +184,9 @@ def require_utf8(path: Path) -> None:
 def read_text(path: Path) -> str:
     """Read a UTF-8 text file, with or without a byte order mark.
 
-    Raises OSError, or ValueError that names the file.
+    Raises OSError, as for a pipe (see `require_file`), or ValueError that names the file.
     """
+    require_file(path)
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -356,13 +356,14 @@ def test_positions_are_piped_with_or_without_a_byte_order_mark():
     assert outputs[0] == outputs[1] != b""
 
 
-@pytest.mark.parametrize("arguments", [("eval", "default", "--file", "none.bin"), ("mate", "--file", "none.bin")])
+@pytest.mark.parametrize("arguments", [("explain", "startpos", "-o", "a.svg"), ("report", ".", "-o", "a.html")])
 def test_an_error_of_the_system_starts_with_the_file_name(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    Path(arguments[-1]).mkdir()
     done = liteshogi(*arguments)
     assert done.returncode == 1
-    assert done.stderr == "error: none.bin: no such file or directory\n"
+    assert done.stderr == f"error: {arguments[-1]}: is a directory; name a file in it\n"
 
 
 def test_training_prints_its_figures_as_json(tmp_path, capsys):

@@ -1,8 +1,10 @@
-"""Files that a command names: none is replaced by the command that reads it."""
+"""Files that a command names: none is replaced by the command that reads it, and a pipe is refused, not waited for."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,3 +48,30 @@ def test_no_command_replaces_a_file_that_it_reads(line, tmp_path, monkeypatch, c
     assert _run([*line.split(), "--overwrite"]) == 1
     assert capsys.readouterr().err.endswith("; choose another file\n")
     assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(f"mate --file pipe{suffix}" for suffix in (".kif", ".csa", ".usi", ".txt", "")),
+        "eval --file pipe.usi",
+        "analyse pipe.kif",
+        "analyse default pipe.csa",
+        "match default lite-16-4-32 --openings pipe.sfen --nodes 10 --games 2 -o run",
+        "match default lite-16-4-32 --openings pipe.sfen --byoyomi 10 --games 2 -o run",
+        "bench evaluation default --games pipe.usi",
+        "export pipe.safetensors -o net.onnx",
+        "sweep pipe.toml -o run",
+    ],
+)
+def test_a_pipe_is_refused_in_one_line(line, tmp_path, monkeypatch, capsys):
+    """Its writer may never come."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    (name,) = (word for word in line.split() if word.startswith("pipe"))
+    os.mkfifo(name)
+    assert _run([*line.split(), *(["--language", "en"] if line.startswith(("mate", "analyse")) else [])]) == 1
+    assert capsys.readouterr().err == f"error: {name}: a pipe or a device; name a regular file\n"
+    assert os.listdir() == [name]

@@ -316,10 +316,10 @@ def test_compiling_is_reported_in_the_commands_language(state, line, monkeypatch
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["analyse", "missing.kif"], "missing.kif: ファイルまたはフォルダがありません"),
-        (["analyse", "missing.bin", "missing.kif"], "ファイルまたはフォルダがありません"),
+        (["analyse", "missing.kif"], "missing.kif: ファイルがありません"),
+        (["analyse", "missing.bin", "missing.kif"], "missing.kif: ファイルがありません"),
         (["mate", "x"], "SFEN"),
-        (["mate", "--file", "missing.kif"], "ファイルまたはフォルダがありません"),
+        (["mate", "--file", "missing.kif"], "missing.kif: ファイルがありません"),
         (["explain", "startpos", "--net", "missing.bin"], "ファイルがありません"),
         (["match", "default", "missing.bin", "--nodes", "100"], "ネットワークのファイルがありません"),
         (["match", "default", "missing-engine"], "エンジンがありません"),

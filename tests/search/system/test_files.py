@@ -157,6 +157,10 @@ def test_unreadable_files_are_refused_before_opening(tmp_path):
         require_file(tmp_path, "fold it")
     with pytest.raises(FileNotFoundError, match=r"below: there is no such file"):
         require_file(file / "below")
+    for name, target in (("lost", "nowhere"), ("circle", "circle")):
+        (tmp_path / name).symlink_to(target)
+        with pytest.raises(FileNotFoundError, match=rf"{name}: broken or circular link"):
+            require_file(tmp_path / name)
     with pytest.raises(FileNotFoundError, match=r"/dev/null: a pipe or a device; name a regular file"):
         require_file(Path("/dev/null"))
     file.chmod(0)
