@@ -12,8 +12,11 @@ from lite.notation.forms import KI2, KIF, game_format
 from lite.notation.game import Game, GameError
 from lite.notation.games import ANALYSED, is_game_name, read_games
 from lite.training.folder import NETWORK_NAME
+from search.evaluation.shipped import is_shipped
 from search.system.files import files_below, leads_to_file
 from search.system.options import OptionError
+
+_NETWORK_SUFFIXES = (".safetensors", ".bin", ".nnue", ".onnx")
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,11 @@ class Chosen:
 def is_game_path(path: Path) -> bool:
     """Return whether a path has the name of a game file, which may be missing, or is a folder but no training run."""
     return not (path / NETWORK_NAME).is_file() if path.is_dir() else game_format(path) is not None
+
+
+def is_network_name(name: str) -> bool:
+    """Return whether a text names a shipped network or the folder of a training run, or has a network file's suffix."""
+    return is_shipped(name) or Path(name).is_dir() or Path(name).suffix.lower() in _NETWORK_SUFFIXES
 
 
 def is_japanese(path: Path) -> bool:

@@ -13,6 +13,7 @@ from lite.notation.forms import CSA, KIF, SUFFIXES, USI, detect_format, game_for
 from lite.notation.game import MOVER_DECLARES, MOVER_LOSES, Game, GameBuilder, GameError, quoted
 from lite.notation.ki2 import read_ki2
 from lite.notation.kif import read_kif, read_start
+from lite.records.formats import is_record_name, refuse_packed
 from search.rules.play import split_ending
 from search.rules.sfen import move_from_usi
 from search.rules.shogi import START_SFEN
@@ -43,11 +44,11 @@ def read_games(path: Path, unfinished: bool = False) -> Iterator[Game | GameErro
 
     A game without a result is a GameError too, unless `unfinished`, and so is a file without a game. A file whose first
     lines clearly belong to another notation than its suffix is read in that notation.
-    Raises OSError if the file cannot be read, ValueError if its suffix is unknown.
+    Raises OSError if the file cannot be read, ValueError if its suffix is not that of a game file.
     """
     form = game_format(path)
     if form is None:
-        raise ValueError(f"{path}: the suffix is not that of a game file; rename it to one of {', '.join(SUFFIXES)}")
+        raise _not_games(path)
     text = _text(path)
     if text is None:
         yield GameError(f"{path}: {_NO_TEXT}")
@@ -65,6 +66,16 @@ def read_games(path: Path, unfinished: bool = False) -> Iterator[Game | GameErro
             yield (read_kif if form == KIF else read_ki2)(text, str(path), unfinished)
         except GameError as error:
             yield GameError(f"{path}: {error}", error.reason)
+
+
+def _not_games(path: Path) -> ValueError:
+    """Return the error for a suffix that is not that of a game file. Raises OSError or RecordError for a file that no
+    name would make readable."""
+    require_file(path)
+    refuse_packed(path)
+    if is_record_name(path):
+        return ValueError(f"{path}: a file of records; name the game files that it was made from")
+    return ValueError(f"{path}: the suffix is not that of a game file; rename it to one of {', '.join(SUFFIXES)}")
 
 
 def read_starts(path: Path) -> list[str] | None:

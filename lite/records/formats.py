@@ -101,16 +101,19 @@ def record_format(path: Path) -> str:
     try:
         return _SUFFIXES[path.suffix.lower()]
     except KeyError:
-        if path.suffix.lower() in _PACKED:
-            raise RecordError(
-                f"{path}: compressed files are neither read nor written; unpack it and give the file inside"
-            ) from None
+        refuse_packed(path)
         known = ", ".join(_SUFFIXES)
         raise NotRecords(
             path,
             f"the suffix is not that of a record file; rename it to one of {known}, or, if it holds games, "
             f"convert it to {path.stem}.hcpe3 first",
         ) from None
+
+
+def refuse_packed(path: Path) -> None:
+    """Raise RecordError for the suffix of a compressed file."""
+    if path.suffix.lower() in _PACKED:
+        raise RecordError(f"{path}: compressed files are neither read nor written; unpack it and give the file inside")
 
 
 def is_record_name(path: Path) -> bool:

@@ -10,7 +10,7 @@ import tyro
 
 from experiments.analyse.analyse import Analysing, analyse_games
 from experiments.analyse.as_text import as_text
-from experiments.analyse.chosen import is_game_path, is_japanese
+from experiments.analyse.chosen import is_game_path, is_japanese, is_network_name
 from experiments.analyse.figures import GameFigures
 from experiments.analyse.result import AnalysedGame, AnalysedGames
 from experiments.language.choose import words_for
@@ -62,7 +62,8 @@ class Command(Analysing):
 
     def run(self) -> None:
         options, words = self, self.words
-        if is_game_path(Path(self.net)):
+        # A single word is more likely a mistyped game than a network without a game.
+        if is_game_path(Path(self.net)) or not (self.games or is_network_name(self.net)):
             options = replace(self, net="default", games=(Path(self.net), *self.games))
         found = analyse_games(options)
         print(json_text(printed(found), readable=True) if self.json else as_text(found, words))

@@ -373,6 +373,27 @@ def test_games_without_a_network_are_analysed_by_the_default_network(tmp_path, m
     assert (asked[-1].net, asked[-1].games) == ("lite-16-4-32", (DATA / "wcsc28.csa",))
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nosuch", "nosuch: there is no such file"),
+        ("folder/", "folder: there is no such file"),
+        ("game.jkf", "game.jkf: the suffix is not that of a game file"),
+        ("game", "game: the suffix is not that of a game file"),
+        ("game.hcpe3", "game.hcpe3: a file of records; name the game files"),
+        ("game.kif.gz", "game.kif.gz: compressed files are neither read nor written; unpack it"),
+        ("default", "`games`: no game given"),
+        ("net.bin", "`games`: no game given"),
+    ],
+)
+def test_a_single_word_that_is_no_game_is_named_with_its_fault(name, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for file in ("game.jkf", "game", "game.hcpe3", "game.kif.gz", "net.bin"):
+        (tmp_path / file).touch()
+    with pytest.raises((ValueError, OSError), match=message):
+        Analyse(name, language="en").run()
+
+
 @pytest.mark.filterwarnings("ignore:Glyph .* missing")  # from the only available font at the end
 def test_the_verb_writes_kif_page_and_picture(tmp_path, capsys, monkeypatch):
     output = tmp_path / "out" / "game.kif"
