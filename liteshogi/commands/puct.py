@@ -9,6 +9,7 @@ import tyro
 
 from search.usi.process import main
 from search.usi.puct import PuctAdapter, load_beside
+from search.usi.streams import info_string
 
 
 @dataclass(frozen=True)
@@ -20,4 +21,9 @@ class Command:
     output_draw."""
 
     def run(self) -> None:
-        main(PuctAdapter(load_beside(self.net)))
+        try:
+            model = load_beside(self.net)
+        except OSError as error:
+            print(info_string(f"Error! {error}"))  # GUIs show the last line of a process that ends
+            raise
+        main(PuctAdapter(model))

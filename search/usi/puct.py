@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -164,10 +162,9 @@ def _list(moves: list[RootMove], say: Say) -> None:
 
 
 def load_beside(path: Path) -> Callable[[], OnnxNetwork]:
-    """Start to read a model in the background; return a function that waits for it and returns it.
+    """Start to read a model in the background; return a function that waits for it and returns it, or raises the error.
 
-    Raises OSError if the file cannot be read. A file that is not a model ends the process, because nothing can replace
-    it. The function returned raises any other error of the thread that reads.
+    Raises OSError if the file cannot be read.
     """
     require_onnx(path)
     loaded: Future[OnnxNetwork] = Future()
@@ -181,13 +178,6 @@ def _load(path: Path, loaded: Future[OnnxNetwork]) -> None:
 
         loaded.set_result(OnnxNetwork(path.absolute()))
     except ModuleNotFoundError as error:
-        _give_up(f"this needs {error.name}: pip install 'liteshogi[experiments]'")
-    except (ValueError, OSError, MemoryError) as error:
-        _give_up(" ".join(str(error).split()) or "not enough memory")
-    except Exception as error:  # such as a library that does not fit NumPy: the session would wait forever
+        loaded.set_exception(ImportError(f"this needs {error.name}: pip install 'liteshogi[experiments]'"))
+    except Exception as error:  # of any class, as of a library that does not fit NumPy: the session would wait forever
         loaded.set_exception(error)
-
-
-def _give_up(reason: str) -> None:
-    print(f"error: {reason}", file=sys.stderr, flush=True)
-    os._exit(1)

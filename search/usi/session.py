@@ -25,7 +25,7 @@ from search.usi.alphabeta import AlphaBetaAdapter
 from search.usi.book_options import OPTIONS as BOOK_OPTIONS
 from search.usi.book_options import read_profile
 from search.usi.go import Go, parse_go, shown
-from search.usi.streams import FAREWELL_SECONDS, MAX_LINE, SCRIPT_SECONDS
+from search.usi.streams import FAREWELL_SECONDS, MAX_LINE, SCRIPT_SECONDS, info_string
 from search.usi.thinking import Thinking
 from search.usi.usi_options import ENTERING_KING_RULES, SESSION_OPTIONS, OptionValues
 
@@ -41,7 +41,6 @@ LAST_WORD_SECONDS = 0.5
 """Seconds that the end of input waits for a search to write its move."""
 BACKING_SECONDS = 1.0
 """Most seconds from `isready` that the answer waits for the engine's memory."""
-LONGEST_MESSAGE = 400
 
 
 class _UnavailableError(Exception):
@@ -135,12 +134,7 @@ class Session:
 
     def say(self, text: str) -> None:
         """Write a message to the user as one `info string` line."""
-        # Some readers decode the output as UTF-8, others as Shift_JIS (cshogi), and a path may be valid in neither: all
-        # of them read ASCII.
-        text = " ".join(text.split()).encode("ascii", "backslashreplace").decode()
-        if len(text) > LONGEST_MESSAGE:
-            text = text[: LONGEST_MESSAGE // 2] + " ... " + text[-LONGEST_MESSAGE // 2 :]
-        self._write("info string " + text)
+        self._write(info_string(text))
 
     def _say_once(self, text: str) -> None:
         """Report a message that would be repeated at every move only once."""

@@ -20,6 +20,20 @@ SCRIPT_SECONDS = 3.0
 """Input that ends this soon after the start of the process came from a script: all of its commands are finished."""
 SCRIPT_PATIENCE = 300.0
 """Most seconds that the end of a script's input waits."""
+_LONGEST_MESSAGE = 400
+"""Most characters of a message to the user; the middle of a longer one is left out."""
+
+
+def info_string(text: str) -> str:
+    """Return a message to the user as an `info string` line.
+
+    Some readers decode the output as UTF-8, others as Shift_JIS (cshogi), and a path may be valid in neither: all of
+    them read ASCII.
+    """
+    text = " ".join(text.split()).encode("ascii", "backslashreplace").decode()
+    if len(text) > _LONGEST_MESSAGE:
+        text = text[: _LONGEST_MESSAGE // 2] + " ... " + text[-_LONGEST_MESSAGE // 2 :]
+    return f"info string {text}"
 
 
 class Output:
