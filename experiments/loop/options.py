@@ -15,7 +15,7 @@ from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
 from experiments.jobs.workforce import Workforce
 from experiments.labels.yardstick import check_scores
-from experiments.matches.counted_games import FROM_START
+from experiments.matches.counted_games import FROM_START, check_pairs
 from experiments.matches.counted_match import CountedMatch
 from experiments.network_kinds.kind import Kind, kind_of, network_file_of
 from lite.datasets.plan import flat
@@ -94,8 +94,7 @@ class Loop:
         if self.keep is not None and self.keep < self.window:
             raise OptionError(f"`keep` {self.keep}: must be at least `window` {self.window}", "keep", "window")
         for name in ("gate_games", "against_games"):
-            if (games := getattr(self, name)) < 2 or games % 2:
-                raise OptionError(f"`{name}` {games}: must be even, as openings are played in pairs", name)
+            check_pairs(name, getattr(self, name))
         seed = self.game_seed(1)
         self.self_play(self.first, self.output, self.positions, seed).check()
         self.match(self.first, self.first, self.output, self.gate_games, seed, self.test()).check()

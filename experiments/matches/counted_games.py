@@ -21,7 +21,7 @@ from experiments.matches.pair import PairSettings, openings_of
 from experiments.matches.pair_task import PairTask
 from lite.amounts import amount
 from lite.records.formats import HCPE3
-from search.system.bounds import MOST_AT_ONCE, check_numbers, check_used
+from search.system.bounds import MOST_AT_ONCE, check_number, check_numbers, check_used
 from search.system.cores import usable_cores
 from search.system.options import OptionError
 from search.system.paths import take_paths
@@ -81,8 +81,7 @@ class CountedGames:
         check_numbers(self, "nodes", "depth", least=0)
         if not all(map(any, self.limits())):
             raise OptionError("`nodes`, `depth`: a move of each player needs a limit above 0", "nodes", "depth")
-        if self.games < 2 or self.games % 2:
-            raise OptionError(f"`games` {self.games}: must be even, as openings are played in pairs", "games")
+        check_pairs("games", self.games)
         least, most = self.plies()
         check_random_plies((least, most))
         if not most and self.balance != CountedGames.balance:
@@ -181,3 +180,10 @@ class CountedGames:
             "played_out": self.played_out,
             "seed": self.seed,
         }
+
+
+def check_pairs(name: str, games: int) -> None:
+    """Raise OptionError unless the games of field `name` are pairs, one or more, in which the players change sides."""
+    check_number(name, games, least=2, most=None)
+    if games % 2:
+        raise OptionError(f"`{name}` {games}: must be even, as openings are played in pairs", name)

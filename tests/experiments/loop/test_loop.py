@@ -401,6 +401,7 @@ def test_a_loop_without_recorded_games_has_a_held_out_loss(tmp_path):
         ({"yardstick": (Path("missing"),)}, "`yardstick` missing: there is no such file"),
         ({"openings": Path("missing.sfen")}, "missing.sfen"),
         ({"gate_games": 7}, "`gate_games` 7: must be even"),
+        ({"gate_games": 0}, "`gate_games` 0: must be at least 2"),
         ({"generations": 0}, "`generations` 0: must be at least 1"),
         ({"held_out": 2.0}, "`held_out` 2.0: a share"),
         ({"sprt": (5, 0)}, "`sprt` 5 0: must be two Elo"),

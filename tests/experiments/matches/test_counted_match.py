@@ -391,6 +391,7 @@ def test_options_say_how_the_network_of_a_player_is_read(match, tmp_path):
     ("changes", "words"),
     [
         ({"games": 7}, "`games` 7: must be even"),
+        ({"games": 0}, "`games` 0: must be at least 2"),
         ({"second_nodes": -1}, "`second_nodes` -1: must be at least 0"),
         ({"second_nodes": 0}, "a move of each player needs a limit"),
         ({"random_plies": (5, 2)}, "`random_plies` 5 2: "),
