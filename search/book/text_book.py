@@ -96,7 +96,7 @@ class TextBook(Book):
                 header, *lines = _entry(file, place)
                 if _key(header) != key:  # the index belongs to the file that was opened
                     raise ValueError(f"{self.path}: was changed since it was opened; set BookFile again")
-                if ignore_ply or header.split()[4:5] in ([], [ply]):
+                if ignore_ply or _words(header)[4:5] in ([], [ply]):
                     return self._moves(place, lines)
         return []
 
@@ -141,7 +141,7 @@ class TextBook(Book):
         moves: dict[str, BookMove] = {}
         unreadable = Unreadable(self.path)
         for line in lines:
-            if line.startswith(b"sfen"):
+            if _begins_position(line):
                 break
             if not line or line.startswith((b"#", b"//")):
                 continue
@@ -167,12 +167,12 @@ class TextBook(Book):
         for number, line in enumerate(file, 1):
             text = line.strip()
             try:
-                if _POSITION.match(text):
+                if _begins_position(text):
                     has_entry = True
                     # Bisection compares the keys of all such lines, whether they can be read or not.
                     in_order = in_order and _POSITION.match(line) is not None and last <= _key(text)
                     last = _key(text)
-                    places.setdefault(checked_key(text), []).append(at)
+                    places.setdefault(b" ".join(_position(text)[:3]), []).append(at)
                 elif text and not text.startswith((b"#", b"//")):
                     if not has_entry:
                         raise ValueError(_BEFORE_FIRST)
@@ -216,12 +216,11 @@ def read_positions(path: Path, unreadable: Unreadable) -> Iterator[tuple[str, li
             at += len(line)
             text = line.strip()
             try:
-                if _POSITION.match(text):
+                if _begins_position(text):
                     if sfen:
                         yield sfen, moves, at
                     sfen, moves, has_entry = "", [], True
-                    checked_key(text)
-                    sfen = text[5:].decode("ascii")
+                    sfen = b" ".join(_position(text)).decode("ascii")
                 elif text and not text.startswith((b"#", b"//")):
                     if not has_entry:
                         raise ValueError(_BEFORE_FIRST)
@@ -239,8 +238,10 @@ def _begin(file: BinaryIO, path: Path) -> int:
     first = len(_MARK) if head.startswith(_MARK) else 0
     lines = iter(head[first:].splitlines())
     begun = next((line for line in lines if line.strip() and not _is_comment(line)), b"")
-    if not begun.lstrip().startswith(_HEADER) and not _POSITION.match(begun.lstrip()):
+    if not begun.lstrip().startswith(_HEADER) and not _begins_position(begun.lstrip()):
         raise ValueError(f"{path}: line 1: not {_HEADER.decode()} 1.00; books are YaneuraOu's .db and .ybb files")
+    if b"\r" in head and b"\n" not in head:
+        raise ValueError(f"{path}: its lines end in CR alone, as on old Macs; save it with LF or CR LF")
     return first
 
 
@@ -256,14 +257,19 @@ def _entry(file: BinaryIO, place: int) -> list[bytes]:
     return [line.strip() for line in data[: end.start() if end else None].split(b"\n")]
 
 
+def _begins_position(line: bytes) -> bool:
+    return bool(_POSITION.match(line)) or (not line.isascii() and _words(line)[:1] == [b"sfen"])
+
+
 def _key(line: bytes) -> bytes:
     """Board, side and hands of an `sfen` line."""
-    return b" ".join(line.split()[1:4])
+    return b" ".join(_words(line)[1:4])
 
 
-def checked_key(line: bytes) -> bytes:
-    """Board, side and hands of an `sfen` line. Raises ValueError for an unreadable line."""
-    words = line.split()
+def _position(line: bytes) -> list[bytes]:
+    """Board, side, hands and, if it is given, move number of an `sfen` line. Raises ValueError for an unreadable
+    line."""
+    words = _words(line)
     if not (
         4 <= len(words) <= 5
         and _BOARD.fullmatch(words[1])
@@ -273,7 +279,7 @@ def checked_key(line: bytes) -> bytes:
         and (len(words) == 4 or words[4].isdigit())
     ):
         raise ValueError(f"cannot read the position {_quoted(line)}")
-    return b" ".join(words[1:4])
+    return words[1:]
 
 
 def read_move(line: bytes) -> BookMove | None:
@@ -294,9 +300,15 @@ def read_move(line: bytes) -> BookMove | None:
     return BookMove(words[0], reply, value, min(max(0, depth), _DEEPEST), max(0, count))
 
 
+def _words(line: bytes) -> list[bytes]:
+    return line.split() if line.isascii() else _read(line).encode().split()
+
+
 def _read(line: bytes) -> str:
-    """Return a line as text, with characters of full width as those of ASCII."""
-    return line.decode("ascii") if line.isascii() else normalize("NFKC", line.decode("utf-8", "replace"))
+    """Return a line as text, with characters of full width and the minus sign as those of ASCII."""
+    if line.isascii():
+        return line.decode("ascii")
+    return normalize("NFKC", line.decode("utf-8", "replace")).replace("\N{MINUS SIGN}", "-")
 
 
 def _quoted(line: bytes) -> str:

@@ -58,6 +58,13 @@ def test_lines_before_the_first_position_are_counted_as_the_engine_reports_them(
     assert f"{made.first_ignored}; 2 such lines ignored" in said[0]
 
 
+def test_positions_of_full_width_are_converted(tmp_path):
+    source, target = tmp_path / "book.db", tmp_path / "book.ybb"
+    source.write_text(f"{HEADER}ｓｆｅｎ {START_SFEN[:-1]}１\n2g2f none −5\n", encoding="utf-8")
+    assert write_binary(source, target).ignored == 0
+    assert [(one.move, one.value) for one in BinaryBook(target, print).find(START_SFEN)] == [("2g2f", -5)]
+
+
 def test_a_binary_book_is_not_converted(tmp_path):
     source, target = tmp_path / "book.db", tmp_path / "book.ybb"
     source.write_text(f"{HEADER}sfen {START_SFEN}\n2g2f none 5\n")

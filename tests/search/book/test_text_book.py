@@ -136,7 +136,7 @@ def test_comments_and_empty_lines_may_come_first(tmp_path, begin):
     assert [move.move for move in TextBook(path, pytest.fail).find(START_SFEN)] == ["7g7f"]
 
 
-@pytest.mark.parametrize("content", [HEADER, HEADER.strip(), f"{HEADER}sfen {START_SFEN}\n7g7f\n".replace("\n", "\r")])
+@pytest.mark.parametrize("content", [HEADER, HEADER.strip()])
 def test_a_book_without_a_position_is_reported(tmp_path, content):
     path, said = tmp_path / "book.db", []
     path.write_bytes(content.encode())
@@ -144,9 +144,38 @@ def test_a_book_without_a_position_is_reported(tmp_path, content):
     assert said == [f"BookFile: {path}: contains no position"]
 
 
+def test_the_line_ends_of_old_macs_are_named(tmp_path):
+    path = tmp_path / "book.db"
+    path.write_bytes(f"{HEADER}sfen {START_SFEN}\n7g7f\n".replace("\n", "\r").encode())
+    with pytest.raises(ValueError, match=r"book\.db: its lines end in CR alone"):
+        open_text(path)
+
+
+@pytest.mark.parametrize("whole", [search.book.text_book.READ_WHOLE, 0])
+def test_positions_of_full_width_are_found(tmp_path, monkeypatch, whole):
+    """A position whose line is not seen would leave its moves to the position before."""
+    monkeypatch.setattr(search.book.text_book, "READ_WHOLE", whole)
+    path, after = tmp_path / "book.db", "lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w"
+    lines = [f"sfen {after} − ２", "3c3d", f"sfen {START_SFEN.rsplit(' ', 1)[0]} １", "2g2f"]
+    path.write_text(HEADER + "\n".join(lines) + "\n", encoding="utf-8")
+    book = TextBook(path, pytest.fail)
+    assert [move.move for move in book.find(f"{after} - 2", ignore_ply=False)] == ["3c3d"]
+    assert [move.move for move in book.find(START_SFEN, ignore_ply=False)] == ["2g2f"]
+
+
+def test_a_whole_position_of_full_width_is_found_in_a_small_book(tmp_path):
+    path, other = tmp_path / "book.db", "9/9/4k4/9/9/9/4K4/9/9 b G 1"
+    full = "".join("　" if sign == " " else chr(ord(sign) + 0xFEE0) for sign in f"sfen {other}")
+    path.write_text(f"{HEADER}sfen {START_SFEN}\n2g2f\n{full}\nG*5d\n", encoding="utf-8")
+    book = TextBook(path, pytest.fail)
+    assert [move.move for move in book.find(other)] == ["G*5d"]
+    assert [move.move for move in book.find(START_SFEN)] == ["2g2f"]
+
+
 @pytest.mark.parametrize(
     ("line", "move"),
     [
+        ("8c8d none \N{MINUS SIGN}20 20 1", BookMove("8c8d", None, -20, 20, 1)),
         ("７ｇ７ｆ　３ｃ３ｄ　－１０　２０　５", BookMove("7g7f", "3c3d", -10, 20, 5)),
         ("P*5e none 1 99999999999 2", BookMove("P*5e", None, 1, 99_999, 2)),
         ("7g7f none 1 -3 -2", BookMove("7g7f", None, 1, 0, 0)),
