@@ -47,6 +47,15 @@ def test_a_try_comes_before_the_book(session, tmp_path):
     assert session.bestmove() == "6b5a"
 
 
+def test_a_repetition_and_the_limit_of_moves_leave_the_book_in_use(session, tmp_path):
+    set_book(session, tmp_path / "a.db", f"sfen {START_SFEN[:-2]}", "9g9f none 5 20 3")
+    repeated = "position startpos moves" + 3 * " 2h3h 8b7b 3h2h 7b8b"
+    session.send("setoption name BookMoves value 10000", repeated, "go byoyomi 500")
+    assert session.bestmove() == "9g9f"
+    session.send("setoption name MaxMovesToDraw value 1", "position startpos", "go byoyomi 500")
+    assert session.bestmove() == "9g9f"
+
+
 def test_without_a_legal_move_the_book_is_not_used(session, tmp_path):
     sfen = "8k/8G/8G/9/9/9/9/9/K8 w - 1"
     set_book(session, tmp_path / "a.db", f"sfen {sfen}", "1a2a none 500 20 10")
