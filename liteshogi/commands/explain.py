@@ -95,8 +95,8 @@ class Command:
 
             draw_contributions(found, self.output, words)
         if self.json:
-            nets = tuple(map(printed, found))
-            whole = nets[0] if differences is None else PrintedComparison(nets, tuple(differences))
+            shown = tuple(map(printed, found))
+            whole = shown[0] if differences is None else PrintedComparison(shown, tuple(differences))
             print(json_text(whole, optional=("draw", "units_left_out")))
             return
         print("\n\n".join(as_text(one, words) for one in found))
