@@ -94,7 +94,7 @@ def play_judged_match(match: JudgedMatch, judging: Judging) -> JudgedMatchReport
     counted.check()
     lines = counted.lines()
     players = [parse_participant(text) for text in (match.first, match.second)]
-    first, second = (read_player(one.command, one.options, match.nodes, 0, "") for one in players)
+    first, second = (read_player(one.command, one.options, match.nodes, 0) for one in players)
     shares = Shares(match.games // 2)
     with judging.open() as judge:
         task = JudgedTask(first.by_alphabeta, second.by_alphabeta, judge, lines, match.plies, match.seed)

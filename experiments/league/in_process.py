@@ -133,4 +133,4 @@ def play_counted_league(
 
 
 def _read(participant: Participant, rules: CountedGames) -> NamedPlayer:
-    return read_player(participant.command, participant.options, rules.nodes, rules.depth, "")
+    return read_player(participant.command, participant.options, rules.nodes, rules.depth)

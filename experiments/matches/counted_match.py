@@ -73,8 +73,8 @@ def play_counted_match(match: CountedMatch) -> MatchReport:
     """Play the remaining games of a match; returns the report of all. Raises as `produce` does."""
     match.check()
     limits, second_limits = match.limits()
-    first = read_player(match.first, match.first_option, *limits, "first_option")
-    second = read_player(match.second, match.second_option, *second_limits, "second_option")
+    first = read_player(match.first, match.first_option, *limits)
+    second = read_player(match.second, match.second_option, *second_limits)
     lines = match.lines()
     standing = Standing(match.games // 2, match.sprt)
     task = match.task(first, second, lines)

@@ -96,8 +96,9 @@ def read_player(
 ) -> NamedPlayer:
     """Return the player of a network's path, a shipped network's name, or `liteshogi`, with NAME=VALUE options.
 
-    `options`: None where the user can give none. `field`: the field that holds them; empty if they follow the player.
-    Raises OSError, or ValueError (OptionError where a field is at fault), also for another engine."""
+    `options`: None where the user can give none. `field`: the field that holds them; empty if they follow the player,
+    which errors then name. Raises OSError, or ValueError (OptionError where a field is at fault), also for another
+    engine."""
     command, can_be_set, options = os.fspath(command), options is not None, options or ()
     program, settings = engine_of(command)
     if program.startswith("liteshogi puct") and Path(command).is_file():
@@ -118,12 +119,12 @@ def read_player(
         try:
             given.add(_set(values, setting))
         except ValueError as error:
-            raise _option_error(field, f"{setting}: {error}") from None
+            raise _option_error(field, command, f"{setting}: {error}") from None
     net, scale, named = network_choice(values)
     if scale is not None and not is_nnue(network_file(net)):
-        raise _option_error(field, f"FV_SCALE={scale}: {net} is no nn.bin and has a scale of its own")
+        raise _option_error(field, command, f"FV_SCALE={scale}: {net} is no nn.bin and has a scale of its own")
     if named is not None and not is_nnue(network_file(net)):
-        raise _option_error(field, f"EvalArchitecture={named}: {net} is no nn.bin and describes itself")
+        raise _option_error(field, command, f"EvalArchitecture={named}: {net} is no nn.bin and describes itself")
     skipped = sum(1 << bit for bit, step in enumerate(_STEPS) if values.flag(step.name))
     player = Player(
         chosen_network(values, can_be_set),
@@ -154,12 +155,12 @@ def _puct_player(network_path: Path, options: Sequence[str], nodes: int, depth: 
             "depth",
         )
     if options:
-        raise _option_error(field, f"{options[0]}: a PUCT player in this process has no options")
+        raise _option_error(field, str(network_path), f"{options[0]}: a PUCT player in this process has no options")
     return NamedPlayer(PuctPlayer(network_path.read_bytes(), nodes), str(network_path), {})
 
 
-def _option_error(field: str, words: str) -> ValueError:
-    return OptionError(f"`{field}` {words}", field) if field else ValueError(words)
+def _option_error(field: str, player: str, words: str) -> ValueError:
+    return OptionError(f"`{field}` {words}", field) if field else ValueError(f"{player}: {words}")
 
 
 def _set(values: OptionValues, setting: str) -> str:

@@ -306,7 +306,7 @@ class Reader:
                 f"the ending {self.ending.word} has number {self.ending_number} after {amount(plies + first, 'move')}"
             )
         if verdict is not None and not (self._counts(verdict.plies, plies) or self._counted_by_cshogi(verdict)):
-            raise _disagreement(f"{quoted(verdict.line)} states {amount(verdict.plies, 'move')}, but there are {plies}")
+            raise _disagreement(f"{quoted(verdict.line)} states {amount(verdict.plies, 'move')}, not {plies}")
         builder.names = list(names)
         for bare, handicap in _NAME_KEYS:
             self.handicap_words |= not self.headers.get(bare, [""])[-1] and bool(self.headers.get(handicap, [""])[-1])

@@ -52,8 +52,6 @@ class Command:
             return
         print(f"{target}: {amount(made.positions, 'position')}, {amount(made.moves, 'move')}")
         if made.duplicates:
-            print(f"{amount(made.duplicates, 'repeated position')} left out: the lowest move number is kept")
+            print(f"left out {amount(made.duplicates, 'repeated position')}: the lowest move number is kept")
         if made.ignored:
-            print(
-                f"{amount(made.ignored, 'line')} could not be read and are left out; the first is {made.first_ignored}"
-            )
+            print(f"left out {amount(made.ignored, 'line')} that cannot be read, the first: {made.first_ignored}")

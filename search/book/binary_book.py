@@ -126,8 +126,8 @@ class BinaryBook(Book):
         header = _Header(positions, flags, size)
         if header.moves_at > size:
             raise ValueError(
-                f"{self.path}: {positions:,} positions need {header.moves_at:,} bytes, but the file has {size:,}; "
-                "is it cut short?"
+                f"{self.path}: needs {header.moves_at:,} bytes by the number of positions in its header, "
+                f"{positions:,}, but has {size:,}; is it cut short?"
             )
         return header
 

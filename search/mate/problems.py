@@ -55,7 +55,8 @@ def read_problems(path: Path) -> list[MateProblem]:
                 raise TypeError
         except (ValueError, KeyError, TypeError):
             raise ValueError(
-                f'{path}: line {number}: not a JSON object with "sfen" (text) and "ply" (number from 0)'
+                f'{path}: line {number}: not a JSON object with "sfen" (text) and "ply" (number from 0); games in '
+                "JSON, such as JKF, are not read"
             ) from None
         problems.append(MateProblem(sfen, number, plies))
     return problems

@@ -196,7 +196,7 @@ def test_neighbours_are_within_the_given_distance():
     [
         (("default", "default", "a=default"), "2 players are called default"),
         (("default", "a=default", "b=default", "--sprt", "0", "5"), "`sprt`: is for two players"),
-        (("default", "a=default razor=3", "b=default"), "razor=3: a player in this process has no such option"),
+        (("default", "a=default razor=3", "b=default"), "default: razor=3: a player in this process has no such"),
         (("default", "missing.bin", "b=default"), "missing.bin: there is no such network"),
         (("default", "a=default", "--gauntlet"), "`gauntlet`: is for more than two players"),
         (("default", "a=default", "--neighbours", "1"), "`neighbours`: is for more than two players"),

@@ -94,7 +94,7 @@ def test_players_that_cannot_be_compared_are_refused(onnx_file: Path, tmp_path: 
         ({"nodes": 1}, "limited by `nodes`, 2 to 65,535"),
         ({"nodes": 65_536}, "limited by `nodes`, 2 to 65,535"),
         ({"second_nodes": 65_536}, "limited by `nodes`, 2 to 65,535"),
-        ({"first_option": ("C_init=100",)}, "`first_option` C_init=100: a PUCT player in this process has no options"),
+        ({"first_option": ("C_init=100",)}, "net.onnx: C_init=100: a PUCT player in this process has no options"),
     ):
         with pytest.raises(ValueError, match=words):
             play_counted_match(match(onnx_file, tmp_path / "a", **changes))

@@ -233,6 +233,13 @@ def test_a_length_that_is_no_number_of_plies_is_refused(tmp_path, ply):
         read_problems(file)
 
 
+def test_games_in_json_are_named_as_such(tmp_path):
+    file = tmp_path / "game.jkf"
+    file.write_text('{\n  "header": {},\n  "moves": [{}]\n}\n')
+    with pytest.raises(ValueError, match=r"game\.jkf: line 1: .*games in JSON, such as JKF, are not read"):
+        read_problems(file)
+
+
 def test_invalid_positions_are_refused(solver, tmp_path):
     with pytest.raises(ValueError, match="SFEN"):
         solver.solve("nonsense")
