@@ -26,6 +26,7 @@ from lite.training.folder import network_file
 from search.evaluation.feature_sets import YANEURAOU_NAMES
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import SUFFIX, load_network, save_network
+from search.evaluation.nnue_file import is_nnue
 from search.score import CP_PER_LOGIT
 from search.system.files import check_output
 from search.system.options import OptionError
@@ -80,6 +81,14 @@ class FoldReport:
     """Scale and offset of the output that were fitted to results; None if it was not fitted."""
 
 
+class UnfoldableNnBin(ValueError):
+    """The error for an nn.bin, whole or damaged, in the place of a trained network; carries its path."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path}: is an nn.bin, which needs no folding; import it")
+        self.path = path
+
+
 def fold_file(
     checkpoint: PathLike,
     output: PathLike,
@@ -110,6 +119,8 @@ def fold_file(
     inputs = [network_file(Path(one)) for one in (checkpoint, onto) if one is not None]
     for path in (output, truth) if keep_float else (output,):
         check_output(path, (SUFFIX,), overwrite, inputs)
+    if checkpoint.is_file() and is_nnue(checkpoint):
+        raise UnfoldableNnBin(checkpoint)
     model, training = load_model(checkpoint)
     corrected = training.provenance.get("options", {}).get("correct")
     if onto is not None:

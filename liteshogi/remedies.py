@@ -39,6 +39,8 @@ def _command(error: BaseException) -> str:
     if isinstance(error, _class("search.evaluation.nnue_identification", "MissingSetting")):
         value = {"architecture": "NAME", "fv_scale": "N"}[error.field]
         return f"liteshogi import {_quoted(error.path)} -o net.safetensors {spelling(error.field, None)} {value}"
+    if isinstance(error, _class("export.fold", "UnfoldableNnBin")):
+        return f"liteshogi import {_quoted(error.path)} -o net.safetensors"
     if isinstance(error, _class("lite.records.formats", "NotRecords")):
         return f"liteshogi convert {_quoted(error.path)} -o {_quoted(error.path.stem or 'games')}.hcpe3"
     if isinstance(error, _class("experiments.labels.yardstick", "MissingYardstick")):

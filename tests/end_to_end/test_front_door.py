@@ -410,6 +410,16 @@ def test_an_nn_bin_that_needs_a_scale_is_imported_with_it(tmp_path, capsys, nnue
     assert _run(["eval", str(tmp_path / "net.safetensors"), "startpos"]) == 0
 
 
+def test_an_nn_bin_that_is_to_be_folded_is_imported(tmp_path, capsys):
+    content = network_bytes("kp_32x2_8_32")
+    for name, part in (("nn.bin", content), ("renamed", content), ("cut.bin", content[:999]), ("noise.bin", b"noise")):
+        (tmp_path / name).write_bytes(part)
+        assert _run(["fold", str(tmp_path / name), "-o", str(tmp_path / "net.safetensors")]) == 1
+        command = f"liteshogi import {tmp_path / name} -o net.safetensors"
+        words = f"{tmp_path / name}: is an nn.bin, which needs no folding; import it: {command}"
+        assert capsys.readouterr().err == f"error: {words}\n"
+
+
 def test_data_after_an_option_with_several_values_is_found():
     command = parse("train", ["dense", "--hidden", "16", "8", "a.hcpe3", "--valid", "v.hcpe3"])
     assert (command.data, command.valid) == ((Path("a.hcpe3"),), (Path("v.hcpe3"),))
