@@ -43,7 +43,8 @@ def read_progress_table(path: Path) -> Table:
 
 
 def _rounded(weight: np.ndarray, bias: float, path: Path) -> Table:
-    scaled = weight * (1 << PROGRESS_SHIFT)
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers that cannot be scaled are refused below
+        scaled = weight * (1 << PROGRESS_SHIFT)
     if not np.isfinite(scaled).all() or np.abs(scaled).max() >= 1 << 31:
         raise ValueError(f"{path}: its numbers are no progress table")
     return np.rint(scaled).astype(np.int32), round(bias * (1 << PROGRESS_SHIFT))

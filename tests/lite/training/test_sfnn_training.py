@@ -84,6 +84,14 @@ def test_a_progress_table_fits_the_move_numbers(tmp_path: Path) -> None:
     assert bias == 0
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("number", [np.nan, np.inf, 1e308, 1e6, np.uint64(0x7FF0_0000_0000_0001).view("f8")])
+def test_numbers_of_no_progress_table_are_refused_without_a_warning(number: float, tmp_path: Path) -> None:
+    np.full((81, 1548), number, "<f8").tofile(tmp_path / "progress.bin")
+    with pytest.raises(ValueError, match="its numbers are no progress table"):
+        read_progress_table(tmp_path / "progress.bin")
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"stacks": ("hand4", "k3k3")}, {"stacks": ("k9k9",)}, {"width": 128}, {"width": 192, "stacks": ("k9k9z",)}],
