@@ -179,23 +179,20 @@ def _print_version() -> None:
 def _one_line(error: Exception, command: Any = None) -> str:
     """Return the message of an error in one line, with flags for fields and commands for remedies.
 
-    The system's own messages are changed to start with the file, as this program's do. `command` is the command that
-    raised the error; None before its options are read.
+    `command` is the command that raised the error; None before its options are read.
     """
     from liteshogi.remedies import remedy
     from liteshogi.word_order import spelling
-    from search.system.options import OptionError  # after `refuse_foreign_rooms`
+    from search.system.files import message_of  # after `refuse_foreign_rooms`
+    from search.system.options import OptionError
 
+    if isinstance(error, OSError) and error.strerror:
+        is_output = error.errno == errno.ENOSPC and not error.filename  # errors of files name the file
+        return "standard output: " * is_output + message_of(error)
     text = _shown(str(error), command)
     if isinstance(error, OptionError):
         text = OptionError(text, *error.fields).spelled(lambda field: spelling(field, command))
-    text += remedy(error)
-    if isinstance(error, OSError) and error.strerror:
-        place = f"{error.filename}: " if error.filename else ""
-        if error.errno == errno.ENOSPC and not place:
-            place = "standard output: "  # errors of files name the file
-        text = place + error.strerror[0].lower() + error.strerror[1:]
-    return " ".join(text.split())
+    return " ".join((text + remedy(error)).split())
 
 
 def _module(words: list[str]) -> str:

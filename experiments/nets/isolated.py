@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from experiments.jobs.protocol import Stopped
+from search.system.files import message_of
 from search.system.folder_lock import FolderLock
 
 Result = TypeVar("Result")
@@ -130,7 +131,7 @@ def main(asked: Path, made: Path) -> int:
     try:
         answer = _Succeeded(pickle.loads(asked.read_bytes()).run())
     except (ValueError, OSError, MemoryError, ArithmeticError) as error:
-        answer = _Failed(" ".join(str(error).split()) or type(error).__name__)
+        answer = _Failed(message_of(error))
     except KeyboardInterrupt:
         return 130
     made.write_bytes(pickle.dumps(answer))

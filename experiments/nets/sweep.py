@@ -50,7 +50,7 @@ from lite.training.testing import check_games
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
 from search.system.bounds import MOST_AT_ONCE, check_numbers
-from search.system.files import require_file, write_atomically
+from search.system.files import message_of, require_file, write_atomically
 from search.system.interrupt import ends_as_interrupts, interrupt_flag
 from search.system.options import OptionError
 
@@ -280,7 +280,7 @@ class _Run:
             except (OSError, ValueError) as error:
                 if name in measured:
                     raise
-                self.unmade[name] = str(error)
+                self.unmade[name] = message_of(error)
 
     def _require_measures(self) -> None:
         """Raise FileNotFoundError or ValueError for measures that would fail when the first network is trained."""
@@ -324,7 +324,7 @@ class _Run:
                 try:
                     self._prepare(point)
                 except (OSError, ValueError) as error:
-                    keep(point, Failed(point.name, point.seed, label=point.label, why=str(error)))
+                    keep(point, Failed(point.name, point.seed, label=point.label, why=message_of(error)))
                     continue
                 self._numbered += 1
                 under_way[self._numbered] = point

@@ -27,7 +27,7 @@ from experiments.network_kinds.kind import Kind, kind_of
 from lite.datasets.provenance import sha256_of
 from lite.typed import typed
 from search.evaluation.shipped import network_file
-from search.system.files import write_atomically
+from search.system.files import message_of, write_atomically
 from search.system.metadata import parse_json
 from search.system.options import OptionError
 
@@ -135,8 +135,7 @@ class PointWorker:
         try:
             found = self.done(point)
         except (ValueError, OSError, MemoryError, ArithmeticError) as error:
-            why = " ".join(str(error).split()) or type(error).__name__
-            found = Failed(point.name, point.seed, label=point.label, why=why)
+            found = Failed(point.name, point.seed, label=point.label, why=message_of(error))
         return Product(pickle.dumps(found), {})
 
     def done(self, point: Point) -> NetResult:

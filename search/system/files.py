@@ -32,6 +32,17 @@ def complaints_about(path: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
+def message_of(error: Exception) -> str:
+    """Return the message of an error in one line, or its class if it has none.
+
+    The system's own messages are changed to start with the file, as this program's do.
+    """
+    text = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        text = (f"{error.filename}: " if error.filename else "") + error.strerror[0].lower() + error.strerror[1:]
+    return " ".join(text.split()) or type(error).__name__
+
+
 class WholeFile:
     """A file that appears at `path` only if its block ends without an error; otherwise an existing file stays.
 

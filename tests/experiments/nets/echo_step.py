@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Echo:
-    """A step that returns its text and its number of cores, or fails with the text."""
+    """A step that returns its text and its number of cores, or fails."""
 
     word: str
-    fails: bool = False
+    error: Exception | None = None
 
     def run(self) -> tuple[str, int]:
-        if self.fails:
-            raise ValueError(self.word)
+        if self.error is not None:
+            raise self.error
         return self.word, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from dataclasses import replace
@@ -112,7 +113,9 @@ def test_a_step_in_its_own_process_returns_its_result() -> None:
     cores = {max(os.sched_getaffinity(0))} if hasattr(os, "sched_getaffinity") else set()
     assert Isolated(cores).run(Echo("a")) == ("a", 1)
     with pytest.raises(ValueError, match=r"^no such thing$"):
-        Isolated().run(Echo("no such\nthing", fails=True))
+        Isolated().run(Echo("a", ValueError("no such\nthing")))
+    with pytest.raises(ValueError, match=r"^net: file too large$"):
+        Isolated().run(Echo("a", OSError(errno.EFBIG, "File too large", "net")))
 
 
 def test_a_process_that_dies_is_an_error_with_its_last_output(monkeypatch: pytest.MonkeyPatch) -> None:
