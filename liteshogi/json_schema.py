@@ -95,7 +95,7 @@ PRINTED: dict[str, Printed] = {
     "test": Printed(("experiments.network_kinds.judging:JudgeReport",), omits_unknown=True, adds=_D1),
     "sweep": Printed(("experiments.nets.sweep:SweepReport",)),
     "yardstick": Printed(("experiments.nets.yardstick_records:YardstickReport",)),
-    "report": Printed(("experiments.report.report:Written",)),
+    "report": Printed(("experiments.report.report:Written", "liteshogi.commands.report:PrintedChecks")),
     "demo": Printed(("experiments.demo:DemoReport",)),
     "bench search": Printed(("search.alphabeta.bench:BenchResult", "search.puct.playout_speed:PlayoutSpeed")),
     "bench engines": Printed(("experiments.speed:SpeedReport",)),

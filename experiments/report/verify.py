@@ -30,7 +30,9 @@ class Check:
     """The comparison of a file with the record of a run."""
 
     run: str
+    """Folder of the run."""
     file: str
+    """The file; empty if the run has recorded none."""
     state: str
     """`same`, `changed`, `not there`, or why there is nothing to compare."""
 

@@ -12,11 +12,19 @@ from experiments.language.catalogue import label, shown
 from experiments.language.choose import Language, words_for
 from experiments.language.words import Words
 from experiments.report.report import Report, write_report
-from experiments.report.verify import CHANGED, verify
+from experiments.report.verify import CHANGED, Check, verify
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Output, Overwrite, part
 from liteshogi.json_output import json_text
 from search.system.options import OptionError
+
+
+@dataclass(frozen=True)
+class PrintedChecks:
+    """The comparison of the files of runs with what the runs have recorded."""
+
+    checks: tuple[Check, ...]
+    """The files, run by run."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ class Command(Report):
                 raise OptionError(f"`{name}`: has no effect with `verify`; leave out one of them", name, "verify")
         checks = verify(self.runs)
         if self.json:
-            print(json_text({"checks": checks}, readable=True))
+            print(json_text(PrintedChecks(tuple(checks)), readable=True))
         else:
             for check in checks:
                 print(f"{check.run}: {check.file}{': ' if check.file else ''}{label(check.state)}")

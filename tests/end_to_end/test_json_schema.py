@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from lite.datasets.provenance import sha256_of
+from lite.run_folder import RunPlan, RunWriter
 from liteshogi.__main__ import _run
 from liteshogi.json_schema import PRINTED, all_schemas, as_text
 from liteshogi.verbs import VERBS
@@ -76,13 +78,16 @@ def test_the_schema_file_equals_the_schema_of_the_dataclasses():
         ("bench reading", "SAMPLE --rounds 1"),
         ("selfplay alphabeta", "default -o games --nodes 5 --positions 20 --workers 1"),
         ("match", "default lite-16-4-32 -o match --nodes 5 --games 2 --max-plies 20 --parallel 1"),
+        ("report", "RUN --verify"),
     ],
 )
 def test_printed_objects_match_their_schema(command, arguments, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("problems.sfen").write_text('{"sfen": "4k4/9/4G4/9/9/9/9/9/9 b G 1", "ply": 1}\n')
     Path("game.usi").write_text("startpos moves 7g7f resign\n")
-    words = [str(SAMPLE) if word == "SAMPLE" else word for word in arguments.split()]
+    with RunWriter(Path("run"), RunPlan("match", files={str(SAMPLE): sha256_of(SAMPLE)})):
+        pass
+    words = [{"SAMPLE": str(SAMPLE), "RUN": "run"}.get(word, word) for word in arguments.split()]
     assert _run([*command.split(), *words, "--json"]) == 0
     whole = all_schemas()
     found = json.loads(capsys.readouterr().out)
