@@ -24,6 +24,8 @@ from search.system.options import OptionError
 PLAYED, RANDOM, TREE_MAIN, TREE_QUIESCENCE, LEAF, SETTLED, KEPT = range(7)
 KINDS = ("played", "random moves", "tree, main search", "tree, quiescence", "leaf", "settled", "kept")
 """Origin of a position."""
+MOST_EACH = 10_000
+"""Largest number of positions of a kind per recorded one: a job, which is at least 100 of these, stays in memory."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,10 @@ class Mixture:
         """Raise OptionError for numbers that cannot be used."""
         kinds = ("played", "random", "tree", "leaf", "settled", "kept")
         for name in kinds:
-            if not 0 <= getattr(self, name) < math.inf:
-                raise OptionError(f"`{name}` {getattr(self, name)}: a number from 0 on is needed", name)
+            if not 0 <= (each := getattr(self, name)) < math.inf:
+                raise OptionError(f"`{name}` {each}: a number from 0 on is needed", name)
+            if each > MOST_EACH:
+                raise OptionError(f"`{name}` {each}: must be at most {MOST_EACH:,}", name)
         check_numbers(self, "random_moves", "tree_nodes", "leaf_nodes", "kept_nodes", "kept_each")
         check_numbers(self, "kept_depth", most=MAX_PLY)
         check_numbers(self, "tree_each", most=SAMPLES)

@@ -24,7 +24,7 @@ from lite.records.encode import copy_games, position_hashes
 from lite.records.file import BLOCK_POSITIONS, DecodedGames, Refusals, decode_games
 from lite.records.formats import HCPE3
 from search.evaluation.network_file import load_network
-from search.system.bounds import check_numbers
+from search.system.bounds import MOST_MEGABYTES, check_number, check_numbers
 from search.system.options import OptionError
 from search.system.paths import take_paths
 
@@ -79,7 +79,7 @@ class SelfPlay:
         check_share("played_out", self.played_out)
         check_numbers(self, "positions", most=None)
         check_numbers(self, "seed", least=0, most=None)
-        check_numbers(self, "hash_mb")
+        check_numbers(self, "hash_mb", most=MOST_MEGABYTES)
         self.ending.check()
         self.ending.check_played_out(self)
         self.variety.check()
@@ -124,12 +124,13 @@ def self_play(options: SelfPlay) -> Production:
 
 
 def check_random_plies(plies: tuple[int, int]) -> None:
-    """Raise OptionError unless `random_plies` are two numbers from 0 on, the smaller first."""
+    """Raise OptionError unless `random_plies` are two numbers from 0 to 2 ** 31 - 1, the smaller first."""
     least, most = plies
     if not 0 <= least <= most:
         raise OptionError(
             f"`random_plies` {least} {most}: two numbers from 0 on are needed, the smaller first", "random_plies"
         )
+    check_number("random_plies", most, least=0)
 
 
 def check_share(name: str, share: float) -> None:

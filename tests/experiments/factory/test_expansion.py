@@ -454,6 +454,10 @@ def test_invalid_labels_are_refused(options, words, source, tmp_path):
         (Mixture(played=0, random=0), "no positions are requested"),
         (Mixture(played=2), "`played` and `leaf` are at most 1"),
         (Mixture(random=-1), "`random` -1"),
+        *[
+            (Mixture(**{name: 1e30}), f"`{name}` 1e\\+30: must be at most 10,000")
+            for name in ("random", "tree", "settled")
+        ],
         (Mixture(random_moves=0), "`random_moves` 0"),
         (Mixture(tree_each=1000), "at most 256"),
         (Mixture(random=0, random_moves=3), "`random_moves` 3: has no effect without `random` or `settled`"),
