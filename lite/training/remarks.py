@@ -73,6 +73,8 @@ def introduction(run: Facts) -> Iterator[str]:
         + ("" if run.processes == 1 else f", {run.processes} processes")
         + (f", on {run.gpu}" if run.gpu else "")
     )
+    if options.resume and not run.step:
+        yield f"{options.output}: the run had saved nothing yet, so it begins again"
     width = getattr(getattr(options, "network", None), "width", LANES)
     if width % LANES:
         wider = width + -width % LANES

@@ -35,7 +35,7 @@ from lite.training.network_origin import NetworkOrigin
 from lite.training.options import TrainingOptions
 from lite.training.progress import Progress
 from lite.training.remarks import Facts, conclusion, gpu_name, introduction, refused_while_reading
-from lite.training.run_plan import plan_training
+from lite.training.run_plan import plan_training, verb_of
 from lite.training.state import AnyOptions, Extension, InitialNetwork, RunState, SavedRun, write_state
 from lite.training.targets import TargetSchedule
 from lite.training.task import Task
@@ -345,12 +345,18 @@ class Run:
 
 
 def _saved_run(options: TrainingOptions, folder: RunFolder) -> SavedRun | None:
-    """Return the run to resume; None to begin one. Raises OptionError if there is a run and no option for it."""
-    if options.resume:
-        if not folder.state.is_file():
-            raise FileNotFoundError(f"{folder.state}: no such file, so there is no run to resume")
+    """Return the run to resume; None to begin one, also if it was killed before anything was saved.
+
+    Raises OptionError if there is a run and no option for it, or no run to resume."""
+    if options.resume and folder.state.is_file():
         return SavedRun.read(folder.state)
     record = find_run(folder.path)
+    if options.resume:
+        if record is None or record.verb != verb_of(options.kind) or record.products:
+            raise OptionError(
+                f"{folder.state}: no such file, so there is no run to resume; leave out `resume` to begin one", "resume"
+            )
+        return None
     if record is not None and not record.verb.startswith("train ") and whole_bytes(folder.path / RESULTS):
         raise OptionError(
             f"`output` {options.output}: holds a run of liteshogi {record.verb}; choose another folder", "output"

@@ -185,6 +185,34 @@ def test_a_second_run_in_the_folder_is_refused(options, records, tmp_path, monke
     assert train_value(dataclasses.replace(run, resume=True)).step == 6
 
 
+def test_a_run_that_was_killed_before_it_saved_anything_begins_again(options, records, tmp_path, monkeypatch, capfd):
+    class Killed(BaseException):
+        pass
+
+    def die(self, batch):
+        raise Killed
+
+    run = options(records, tmp_path / "run", max_steps=3)
+    with monkeypatch.context() as killing:
+        killing.setattr(Run, "take_step", die)
+        killing.setattr(RunWriter, "__exit__", lambda self, *_: self._lock.release())
+        with pytest.raises(Killed):
+            train_value(run)
+    assert read_run(run.output).state == "running"
+    again = dataclasses.replace(run, resume=True)
+    with pytest.raises(OptionError, match="holds a run with `seed` 0, not 7"):
+        train_value(dataclasses.replace(again, seed=7))
+    assert train_value(again).step == 3
+    assert f"{run.output}: the run had saved nothing yet, so it begins again" in capfd.readouterr().err
+    train_value(dataclasses.replace(run, output=tmp_path / "whole"))
+    networks = [load_model(tmp_path / name)[0].state_dict() for name in ("run", "whole")]
+    assert all(torch.equal(tensor, networks[1][name]) for name, tensor in networks[0].items())
+    (run.output / "state.safetensors").unlink()
+    for folder in (run.output, tmp_path / "none"):
+        with pytest.raises(OptionError, match=r"state\.safetensors: no such file, .*; leave out `resume` to begin one"):
+            train_value(dataclasses.replace(again, output=folder))
+
+
 def test_the_record_has_the_state_at_the_end_of_a_run(options, records, tmp_path, monkeypatch):
     run = options(records, tmp_path / "run", max_steps=2)
     train_value(run)

@@ -243,7 +243,7 @@ def test_a_run_is_not_overwritten_or_resumed_with_other_options(options, records
     ):
         with pytest.raises(ValueError, match=rf"it was begun with {words}; resume it with that$"):
             train_value(dataclasses.replace(run, resume=True, **changes))
-    with pytest.raises(FileNotFoundError, match="no such file"):
+    with pytest.raises(OptionError, match="no such file"):
         train_value(dataclasses.replace(run, output=tmp_path / "none", resume=True))
     with pytest.raises(ValueError, match="`data`: no file"):
         train_value(dataclasses.replace(run, data=()))
