@@ -26,6 +26,9 @@ class NetworkOrigin:
     """Steps at which the run was given more epochs."""
     data: tuple[str, ...]
     """Names of the record files."""
+    data_digests: tuple[str, ...]
+    """SHA-256 digests of all data behind the network: the record files and folders, those that these were made from,
+    and those behind the networks that it started from or corrects."""
     descriptions: Mapping[str, Provenance]
     """Provenance of the data that this program has made, by their names."""
     step: int

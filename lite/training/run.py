@@ -29,13 +29,14 @@ from lite.training.data import TrainingData
 from lite.training.folder import RunFolder, network_file
 from lite.training.held_out import HeldOut
 from lite.training.learner import Learner
+from lite.training.learnt_data import digests_behind, digests_behind_network, same_games_warning
 from lite.training.log import EpochTest, RunLog, Started, Steps
 from lite.training.memory import clear_gpu_errors
 from lite.training.network_origin import NetworkOrigin
 from lite.training.options import TrainingOptions
 from lite.training.progress import Progress
 from lite.training.remarks import Facts, conclusion, gpu_name, introduction, refused_while_reading
-from lite.training.run_plan import plan_training, verb_of
+from lite.training.run_plan import corrected_network, plan_training, verb_of
 from lite.training.state import AnyOptions, Extension, InitialNetwork, RunState, SavedRun, write_state
 from lite.training.targets import TargetSchedule
 from lite.training.task import Task
@@ -97,6 +98,12 @@ class Run:
                 data.rewind()
                 self.learner.average.restart(self.learner.model)
         self._watch: Callable[[str], None] | None = None
+        correct = corrected_network(options)
+        corrected = () if correct is None else digests_behind_network(network_file(correct))
+        self._inherited = frozenset(() if self.init_from is None else self.init_from.data_digests).union(corrected)
+        """Digests of the data behind the networks that the run began from."""
+        self._behind: frozenset[str] = frozenset()
+        """Digests of the data and of those that they were made from, in the process that writes the files."""
         described = describe_sources(options.data)
         self._descriptions = dict(zip(short_names(described), described.values(), strict=True))
 
@@ -159,15 +166,16 @@ class Run:
         return losses
 
     def _writer(self) -> RunWriter:
-        options = self.options
-        return RunWriter(options.output, plan_training(options, self.init_from), overwrite=not options.resume)
+        plan = plan_training(self.options, self.init_from)
+        self._behind = digests_behind(plan.sources)
+        return RunWriter(self.options.output, plan, overwrite=not self.options.resume)
 
     def _loop(self, record: RunWriter | None) -> None:
         options, data = self.options, self.data
         progress = self._progress()
         for line in introduction(self._facts()):
             progress.say(line)
-        if warning := self._leak_at_start():
+        for warning in filter(None, self._leaks_at_start()):
             self._say(warning, progress)
         begun, learnt_before, saved = self.step, self.learnt, time.monotonic()
         recent: list[dict[str, float]] = []
@@ -218,13 +226,17 @@ class Run:
             self.workers.meet()  # the first process to end would end the others, which may be writing
             raise KeyboardInterrupt
 
-    def _leak_at_start(self) -> str:
-        """Return a warning if the network that a new run starts from has learnt from the held-out games; else ""."""
+    def _leaks_at_start(self) -> Iterator[str]:
+        """Yield warnings if the data, or a network that the run starts from or corrects, are of the held-out games;
+        else empty ones. A resumed run is compared with other held-out games than before."""
         options = self.options
-        if options.init_from is None or not options.valid or self.step:
-            return ""
-        of_start = "the data of the network that the run starts from"
-        return leakage_warning(str(options.init_from), options.valid, learnt_from=of_start)
+        if not options.valid or (self.step and not self.held_out.changed):
+            return
+        yield same_games_warning(self._behind, options.valid, "the data")
+        for network, verb in ((options.init_from, "starts from"), (corrected_network(options), "corrects")):
+            if network is not None:
+                learnt_from = f"the data of the network that the run {verb}"
+                yield leakage_warning(str(network), options.valid, learnt_from=learnt_from)
 
     def _say(self, line: str, progress: Progress) -> None:
         """Print a line, and keep it if it is a warning."""
@@ -295,6 +307,7 @@ class Run:
             init_from=self.init_from,
             extended=self.extended,
             data=tuple(path.name for path in self.options.data),
+            data_digests=tuple(sorted(self._behind | self._inherited)),
             descriptions=self._descriptions,
             step=self.step,
             steps=self.steps,

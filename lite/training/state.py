@@ -14,6 +14,7 @@ from lite.datasets.provenance import sha256_of
 from lite.records.place import ReaderPlace
 from lite.training.checkpoint import json_safe, load_state, named_errors, save_state
 from lite.training.folder import network_file
+from lite.training.learnt_data import digests_behind_network
 from lite.training.log import EpochTest
 from lite.training.options import TrainingOptions, difference, rated
 from lite.typed import typed
@@ -27,11 +28,13 @@ class InitialNetwork:
 
     file: str
     sha256: str
+    data_digests: tuple[str, ...] = ()
+    """Digests of the data behind it, see `NetworkOrigin.data_digests`."""
 
     @classmethod
     def at(cls, path: Path) -> InitialNetwork:
-        """Return the initial network of a file: the file's name and its SHA-256 digest. Raises OSError."""
-        return cls(path.name, sha256_of(path))
+        """Return the initial network of a file. Raises OSError."""
+        return cls(path.name, sha256_of(path), tuple(sorted(digests_behind_network(path))))
 
 
 @dataclass(frozen=True)

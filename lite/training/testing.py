@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +17,11 @@ from lite.records.batch import Batch
 from lite.records.file import Refusals
 from lite.records.formats import NO_GAME
 from lite.records.reader import Reader, first_positions
-from lite.run_folder import RunRecord, find_run
+from lite.run_folder import find_run
 from lite.training.checkpoint import NETWORK, file_format, load_model
+from lite.training.folder import RunFolder
 from lite.training.leakage import COMPARED_POSITIONS, LeakageCheck, drawn_from_all
+from lite.training.learnt_data import digests_behind_network, is_training, same_games_warning
 from lite.training.metrics import Metrics, Report, no_games, require_finite
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network
@@ -35,47 +38,68 @@ def leakage_warning(
     batch_size: int = 8192,
     held_out: str = "held-out positions",
     watch: Watch | None = None,
-    learnt_from: str = "the data",
+    learnt_from: str = "the training data",
 ) -> str:
-    """Return a warning if positions of the data are among those that a network was trained on; empty without one.
+    """Return a warning if a network, or one that it started from or corrects, has learnt from the data; else "".
 
-    Only a network in the folder of its run names the files that it was trained on, and those that were moved, or whose
-    size has changed since, are not compared. `held_out` names the positions of the data, `learnt_from` those of the
-    training. watch: takes the number of compared positions of the training, and of all, after each batch.
+    Positions are compared with those of the files that the run in the network's folder names, and the runs of networks
+    that it began from. Files that were moved, or whose size has changed since, are not compared. Any network that was
+    trained here carries the digests of the data behind it, by which equal files are found wherever the network lies; an
+    ONNX file or nn.bin carries none. `held_out` names the positions of the data, `learnt_from` those of the training.
+    watch: takes the number of compared positions of the training, and of all, after each batch.
     """
     if is_shipped(network_path):
         return ""
     path = Path(network_path)
-    try:
-        record = find_run(path if path.is_dir() else path.parent)
-        if record is None or not record.verb.startswith("train "):
-            return ""
-        learnt = _learnt(record, path if path.is_dir() else path.parent)
-        reader = Reader(learnt, batch_size, pool_positions=COMPARED_POSITIONS)
+    network = RunFolder(path).network if path.is_dir() else path
+    behind, warning = digests_behind_network(network), ""
+    with suppress(OSError, ValueError):  # the files of the training need not be there any more
+        reader = Reader(_learnt(network.parent, behind), batch_size, pool_positions=COMPARED_POSITIONS)
         check = LeakageCheck(drawn_from_all(data, batch_size), reader.positions, held_out, learnt_from)
-        compared = 0
-        for batch in reader:
-            warning = check.add(batch)
-            compared += len(batch)
-            if watch is not None:
-                watch(compared, reader.positions)
-            if check.is_done:
-                return warning
-    except (OSError, ValueError):  # the files of the training need not be there any more
-        return ""
+        warning = _compared(check, reader, watch)
+    with suppress(OSError, ValueError):
+        warning = warning or same_games_warning(behind, data, learnt_from)
+    return warning
+
+
+def _compared(check: LeakageCheck, reader: Reader, watch: Watch | None) -> str:
+    """Return the warning of a check after the positions of a training, or as many of them as it needs."""
+    compared = 0
+    for batch in reader:
+        warning = check.add(batch)
+        compared += len(batch)
+        if watch is not None:
+            watch(compared, reader.positions)
+        if check.is_done:
+            return warning
     return check.finish()
 
 
-def _learnt(record: RunRecord, folder: Path) -> tuple[Path, ...]:
-    """Return the files and folders that the training in a folder has learnt from, as far as they are there and of the
-    same size."""
-    sizes = {source.sha256: source.bytes for source in record.sources if source.role == "data"}
-    known = ((folder / name, sizes.get(digest)) for name, digest in record.files.items())
-    return tuple(
-        path
-        for path, size in known
-        if size is not None and path.exists() and sum(file.stat().st_size for file in files_of(path)) == size
-    )
+def _learnt(folder: Path, behind: Set[str]) -> tuple[Path, ...]:
+    """Return the files and folders of digests `behind` that the training in a network's folder has learnt from, and
+    those of the networks that it began from, as far as they are there and of the same size."""
+    found: dict[Path, None] = {}
+    met: set[Path] = set()
+    left = [folder]
+    while left:
+        folder = left.pop().resolve()
+        record = None if folder in met else find_run(folder)
+        met.add(folder)
+        if record is None or not is_training(record):
+            continue
+        begun = {net.sha256 for net in record.nets}
+        sizes = {one.sha256: one.bytes for one in record.sources if one.role == "data" and one.sha256 in behind}
+        for name, digest in record.files.items():
+            path = folder / name
+            if digest in begun and not is_shipped(name):
+                left.append(path.parent)
+            elif digest in sizes and path.exists() and _size(path) == sizes[digest]:
+                found[path] = None
+    return tuple(found)
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in files_of(path))
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from export.fold import fold_file
 from lite.datasets.convert import Conversion, convert
+from lite.datasets.plan import source_of
+from lite.networks.dense import DenseConfig
 from lite.records.reader import Reader, read_all
+from lite.run_folder import RunPlan, RunWriter
 from lite.training.bench import synthetic_batch
 from lite.training.leakage import MOST_PIECES, LeakageCheck, drawn_from_all, position_hashes
 from lite.training.testing import leakage_warning
@@ -94,6 +98,74 @@ def test_a_network_that_has_learnt_from_the_held_out_games_gives_a_warning(optio
     assert capfd.readouterr().err.count(words) == 1
     train_value(dataclasses.replace(second, resume=True))
     assert words not in capfd.readouterr().err
+    assert "about 100 %" in leakage_warning(str(second.output), (records,))
+    third = dataclasses.replace(second, output=tmp_path / "third", valid=(), init_from=second.output)
+    train_value(third)
+    assert "about 100 %" in leakage_warning(str(third.output), (records,)), "through two networks"
+    capfd.readouterr()
+    train_value(dataclasses.replace(third, resume=True, valid=(records,)))
+    assert capfd.readouterr().err.count(words) == 1, "a resumed run may have other held-out games"
+
+
+def test_a_corrected_network_that_has_learnt_from_the_held_out_games_gives_a_warning(
+    options, records, held_out, tmp_path, capfd
+):
+    base, corrected = (
+        options(records, tmp_path / "base", network=DenseConfig(activation="squared"), epochs=1),
+        tmp_path / "base.safetensors",
+    )
+    train_value(base)
+    fold_file(base.output, corrected)
+    shutil.rmtree(base.output)
+    correction = dataclasses.replace(base, data=(held_out,), output=tmp_path / "run", valid=(records,), max_steps=1)
+    capfd.readouterr()
+    train_value(dataclasses.replace(correction, correct=corrected, batch_size=128))
+    words = "is of the same games as the data of the network that the run corrects"
+    assert capfd.readouterr().err.count(words) == 1
+    fold_file(correction.output, tmp_path / "sum.safetensors", onto=str(corrected))
+    for network in ("sum.safetensors", "base.safetensors", "run"):
+        assert "is of the same games as the training data" in leakage_warning(str(tmp_path / network), (records,))
+
+
+def test_a_folded_network_that_has_learnt_from_equal_files_gives_a_warning(options, records, held_out, tmp_path):
+    """It carries the digests of its data, and of those of the network that it started from."""
+    first = options(records, tmp_path / "first", epochs=1, max_steps=1)
+    train_value(first)
+    second = dataclasses.replace(first, data=(held_out,), output=tmp_path / "second", init_from=first.output)
+    train_value(second)
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    fold_file(second.output, folder / "net.safetensors")
+    shutil.copy(second.output / "network.safetensors", folder / "copy.safetensors")
+    for data in (records, held_out):
+        copied = Path(shutil.copy(data, folder / f"copy-{data.name}"))
+        for network in ("net", "copy"):
+            warning = leakage_warning(str(folder / f"{network}.safetensors"), (copied,))
+            assert warning.startswith(f"warning: {copied}: is of the same games as the training data")
+    others = random_games(folder / "others.hcpe", 3, 9)
+    assert not leakage_warning(str(folder / "net.safetensors"), (others,))
+
+
+def made_of(source: Path, folder: Path, seed: int) -> Path:
+    """Write other positions into the folder of a run that has made them from `source`, as expand does."""
+    with RunWriter(folder, RunPlan("expand", sources=(source_of(source, "data"),))):
+        random_games(folder / "shard_00000.hcpe", 24, seed)
+    return folder
+
+
+def test_data_that_were_made_from_the_held_out_games_give_a_warning(options, records, held_out, tmp_path, capfd):
+    """Also if they were made in several steps, or if both were made from the same games."""
+    made = made_of(held_out, tmp_path / "made", 7)
+    again = made_of(made, tmp_path / "again", 8)
+    for number, (data, valid, leaks) in enumerate(
+        [(made, held_out, 1), (again, held_out, 1), (again, made, 1), (made, again, 1), (again, records, 0)]
+    ):
+        run = options(data, tmp_path / f"run-{number}", valid=(valid,), epochs=1, max_steps=1)
+        train_value(run)
+        words = f"warning: {valid}: is of the same games as the data, or the one was made from the other"
+        assert capfd.readouterr().err.count(words) == leaks
+        words = f"warning: {valid}: is of the same games as the training data"
+        assert leakage_warning(str(run.output), (valid,)).startswith(words) == bool(leaks)
 
 
 def test_a_shipped_network_is_not_of_the_run_in_the_current_folder(options, records, tmp_path, monkeypatch):

@@ -147,7 +147,8 @@ def test_a_run_starts_from_another_network(options, records, tmp_path):
     path.unlink()  # a resumed run does not need the start network
     train_value(dataclasses.replace(second, resume=True, max_steps=None))
     trained = load_model(second.output)[1].provenance
-    assert trained["init_from"] == {"file": "network.safetensors", "sha256": digest}
+    learnt = [hashlib.sha256(records.read_bytes()).hexdigest()]
+    assert trained["init_from"] == {"file": "network.safetensors", "sha256": digest, "data_digests": learnt}
 
 
 def test_a_run_resumes_if_its_start_network_has_moved(options, records, tmp_path):
