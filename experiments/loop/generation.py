@@ -34,6 +34,7 @@ from export.fold import fold_file
 from lite.training.checkpoint import load_model
 from lite.training.folder import RunFolder
 from lite.training.options import ValueTraining
+from lite.training.testing import leakage_warning
 from search.evaluation.network_file import load_network, save_network
 from search.system.files import write_atomically
 
@@ -64,6 +65,8 @@ class Generation:
 
         def take_over() -> FirstNetwork:
             source = self._loop.file_of(self._loop.first)
+            if warning := self._leak(source):
+                print(warning, file=sys.stderr, flush=True)
             if kind_of(source) is Kind.VALUE:
                 write_atomically(self.run.network, network_file_of(source).read_bytes())
                 fold_file(self.run.network, self.net, positions=FOLDED_POSITIONS, overwrite=True)
@@ -73,6 +76,13 @@ class Generation:
 
         self._stage("first network", FirstNetwork, take_over)
         self._measure()
+
+    def _leak(self, first: str) -> str:
+        """Return a warning if the first network, from which the candidates learn, has learnt from the yardstick."""
+        if not self._loop.yardstick:
+            return ""
+        learnt_from = "the data of the network that the loop begins from"
+        return leakage_warning(first, self._loop.yardstick, held_out="yardstick's positions", learnt_from=learnt_from)
 
     def make(self, best: Generation, before: Sequence[Generation], training: ValueTraining) -> bool:
         """Do all stages; returns whether this network replaces the `best` one so far.
