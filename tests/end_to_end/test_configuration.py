@@ -154,7 +154,7 @@ def test_a_run_is_repeated_from_its_file(tmp_path: Path, monkeypatch: pytest.Mon
         ('{"epochs": "many"}', "config.json: its options cannot be used, for the reason above"),
         ('{"config": "other.json"}', "config.json: config: a file of options cannot name another; put all options"),
         ("{}", "DATA: no file is named"),
-        (None, "config.json: no such file"),
+        (None, "config.json: there is no such file"),
     ],
 )
 def test_files_that_hold_no_options_are_refused(tmp_path, monkeypatch, capfd, content, words) -> None:

@@ -387,8 +387,7 @@ def test_a_loop_without_recorded_games_has_a_held_out_loss(tmp_path):
     assert (generation.losses.loss or 0) > 0
     assert generation.losses.accuracy is generation.losses.log_loss is None
     assert "accuracy" not in as_table([generation])
-    section = loop_section([ReportedRun("loop", tmp_path, read_run(tmp_path))])
-    titles = {chart.title for chart in section.charts}
+    titles = {chart.title for chart in loop_section([ReportedRun("loop", tmp_path, read_run(tmp_path))]).charts}
     assert "held-out loss by generation" in titles
     assert "log loss by generation" not in titles
 
