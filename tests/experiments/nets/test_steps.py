@@ -68,7 +68,9 @@ def test_a_yardstick_of_the_games_that_are_learnt_from_gives_a_warning(
     options = {"kind": "dense", "width": 32, "hidden": [8], "batch-size": 256, "epochs": 1, "data": [str(learnt)]}
     training = replace(training_of(options, "here"), output=tmp_path / "run", valid=(valid,))
     warnings = TrainStep(training, yardstick=(learnt,)).run().warnings
-    assert warnings[-1].startswith("about 100 % of the yardstick's positions beyond the opening are in the data, too")
+    assert warnings[-1].startswith(
+        "about 100 % of the yardstick's positions beyond the opening are in the training data, too"
+    )
 
 
 def test_positions_without_a_score_have_no_residual(without_games: bytes, tmp_path: Path) -> None:
