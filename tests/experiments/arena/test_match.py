@@ -206,7 +206,7 @@ def test_invalid_matches_are_refused_before_anything_is_written(scripted, tmp_pa
         play_match(Match(good, scripted.command("die"), output=run))
     with pytest.raises(ValueError, match="no option Nodes"):
         play_match(Match(good, good, second_option=("Nodes=1",), output=run))
-    with pytest.raises(FileNotFoundError, match="openings"):
+    with pytest.raises(FileNotFoundError, match=r"none\.sfen: there is no such file"):
         play_match(Match(good, good, openings=tmp_path / "none.sfen", output=run))
     openings = tmp_path / "openings.sfen"
     openings.write_text("startpos\nstartpos moves 7g7f\nstartpos\n")
