@@ -18,7 +18,6 @@ from lite.training.folder import network_file
 from lite.training.optimiser import DEFAULT_RATES, OptimiserConfig
 from lite.training.targets import ScoreWinRates
 from lite.training.win_rate_model import WinRateModel
-from search.evaluation.stacks import PROGRESS
 from search.score import CP_PER_LOGIT
 from search.system.bounds import MOST_AT_ONCE, check_numbers
 from search.system.files import require_utf8
@@ -220,13 +219,6 @@ class ValueTraining(TrainingOptions):
         if not 0 <= self.saturation < float("inf"):
             raise OptionError(f"`saturation` {self.saturation}: must be 0 or more", "saturation")
         check_numbers(self, "quantised_epochs", least=0, most=self.epochs)
-        if self.progress_table is not None and PROGRESS.keys().isdisjoint(getattr(self.network, "stacks", ())):
-            raise OptionError(
-                f"`progress_table` {self.progress_table}: the stacks have no progress axis; add one to `stacks`, such "
-                "as progress8, or leave the table out",
-                "progress_table",
-                "stacks",
-            )
         if self.correct is not None and (self.wrm is not None or getattr(self.network, "draw", False)):
             raise OptionError(
                 f"`correct` {self.correct}: a correction has one output, a logit; leave out `wrm` and `draw`", "correct"
