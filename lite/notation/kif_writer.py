@@ -178,7 +178,8 @@ def _ending(replay: GameBuilder, game: Game) -> str:
     if not own and in_check(replay.pos) and not list_moves(replay.pos):
         own = "詰み"
     decided = game.result & WINNER_MASK in (BLACK_WINS, WHITE_WINS)
-    words = [] if decided and own == "千日手" else [own]  # perpetual check: other programs read 千日手 as a draw
+    # Other programs read 千日手 as a draw, also after perpetual check, and 中断 names no winner, also of a mate.
+    words = [] if decided and own in ("千日手", "中断") else [own]
     words += ["反則負け", "反則勝ち"] if own.startswith(("反則", "千日手")) else []
     words += ["投了", "入玉勝ち"]
     words += ["反則勝ち"] if decided and replay.result(REPETITION) == game.result else []  # perpetual check

@@ -196,7 +196,8 @@ class ValueTraining(TrainingOptions):
     rounding."""
     progress_table: Path | None = None
     """Table of a progress axis of the stacks: an nn.bin, a network or a progress.bin. None means that it is learnt from
-    the move numbers of the data, or taken over from the network that the run starts from."""
+    the move numbers of the data, or taken over from the network that the run starts from. Networks without such an
+    axis ignore it, so that a plan can give it to all of its networks."""
     device: Literal["cpu", "cuda"] = "cpu"
     """Device that trains: cpu, with this program's own kernels, or cuda, a GPU."""
 

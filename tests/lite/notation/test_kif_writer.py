@@ -103,6 +103,14 @@ def games(draw: st.DrawFn) -> Game:
     return builder.finish(draw(st.sampled_from(WORDS)), draw(st.sampled_from(OUTCOMES)), unfinished=True)
 
 
+def test_an_interrupted_game_that_ends_in_mate_names_its_winner() -> None:
+    builder = GameBuilder("made", "4k4/9/4G4/9/9/9/9/9/4K4 b G 1")
+    builder.play(move_from_usi("G*5b"))
+    text = kif_text(builder.finish("中断", MOVER_LOSES, unfinished=True))
+    assert "投了" in text
+    assert kif_text(read_kif(text, "made", unfinished=True)) == text
+
+
 @settings(max_examples=150)
 @given(games())
 def test_a_written_game_is_read_as_the_same_game(game: Game) -> None:
