@@ -187,8 +187,9 @@ def _one_line(error: Exception, command: Any = None) -> str:
     from search.system.options import OptionError
 
     if isinstance(error, OSError) and error.strerror:
-        is_output = error.errno == errno.ENOSPC and not error.filename  # errors of files name the file
-        return "standard output: " * is_output + message_of(error)
+        # Errors of files name the file.
+        place = "standard output: " if error.errno == errno.ENOSPC and not error.filename else ""
+        return place + message_of(error)
     text = _shown(str(error), command)
     if isinstance(error, OptionError):
         text = OptionError(text, *error.fields).spelled(lambda field: spelling(field, command))

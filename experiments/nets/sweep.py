@@ -50,7 +50,7 @@ from lite.training.testing import check_games
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
 from search.system.bounds import MOST_AT_ONCE, check_numbers
-from search.system.files import message_of, require_file, write_atomically
+from search.system.files import message_of, write_atomically
 from search.system.interrupt import ends_as_interrupts, interrupt_flag
 from search.system.options import OptionError
 
@@ -217,11 +217,8 @@ class _Run:
 
     def _check_peer(self, point: Point) -> None:
         """Raise OSError or ValueError for a network made elsewhere that cannot be measured and timed."""
-        path = network_file(point.net)
-        if not path.exists():
+        if not network_file(point.net).exists():
             raise FileNotFoundError(f"{self.sweep.plan}: peer {point.name!r}: {point.net}: no such network")
-        if not path.is_dir():
-            require_file(path)
         kind = kind_of(point.net)
         if kind is Kind.POLICY_VALUE_ONNX:
             raise UnsuitableNetwork(point.net, kind, "which a sweep measures only where it has trained it")
