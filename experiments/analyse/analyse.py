@@ -16,7 +16,7 @@ from experiments.analyse.picture import draw_analysis, texts
 from experiments.analyse.result import AnalysedGame, AnalysedGames
 from experiments.analyse.searching import judge
 from experiments.drawing.fonts import can_be_drawn, japanese_fonts
-from experiments.language.choose import Language, words_for
+from experiments.language.choose import Language, words_for, words_for_game
 from experiments.language.words import Words
 from lite.notation.game import Game, GameError
 from search.alphabeta.engine import AlphaBetaEngine
@@ -101,7 +101,7 @@ def analyse_games(options: Analysing) -> AnalysedGames:
             back_table(engine.table).wait()
         with interrupt_flag(patient=True) as interrupted:
             for number, (one, game) in enumerate(chosen, 1):
-                own = words_for(options.language, one.japanese)
+                own = words_for_game(words_for(options.language, one.japanese), game)
                 if len(chosen) > 1:
                     start = own.progress_game.format(number=number, count=len(chosen), place=game.place)
                     print(start, file=sys.stderr, flush=True)

@@ -27,14 +27,13 @@ def as_text(found: AnalysedGames, words: Words) -> str:
 
 def _game_as_text(game: AnalysedGame) -> str:
     words, figures = game.words, game.figures
-    sides = side_names(figures, words)
-    players = " - ".join(name or side for name, side in zip(figures.names, sides, strict=True))
+    players = " - ".join(name or side for name, side in zip(figures.names, words.sides, strict=True))
     handicap = "" if figures.handicap in (None, "平手") else f" ({figures.handicap})"
     lines = [
         f"{players}{handicap}: {result_text(figures, words)}",
         words.summary_header + "".join(f"  {in_columns(name, 8)}" for name in words.mark_headers.values()).rstrip(),
     ]
-    for side, found in zip(sides, figures.sides, strict=True):
+    for side, found in zip(words.sides, figures.sides, strict=True):
         lines.append(_side_as_text(side, found))
     marked = sorted((row for row in figures.moves if row.mark), key=lambda row: -(row.loss or 0))
     lines += [
@@ -56,15 +55,9 @@ def _side_as_text(side: str, found: SideFigures) -> str:
     return f"{in_columns(side, 5)}  {found.moves:6d}  {found.as_the_best:9d}  {loss:>9s}{counts}".rstrip()
 
 
-def side_names(figures: GameFigures, words: Words) -> tuple[str, str]:
-    """Return the names of black and white for a game."""
-    even = figures.handicap in (None, "平手")
-    return words.sides if even else words.handicap_sides
-
-
 def result_text(figures: GameFigures, words: Words) -> str:
     """Return a game's result."""
-    return words.results[figures.result].format(**dict(zip(SIDES, side_names(figures, words), strict=True)))
+    return words.results[figures.result].format(**dict(zip(SIDES, words.sides, strict=True)))
 
 
 def best_text(row: MoveFigures, words: Words) -> str:
@@ -72,18 +65,18 @@ def best_text(row: MoveFigures, words: Words) -> str:
     return words.declaration if row.best == DECLARE else row.best_name or ""
 
 
-def score_text(score: int, words: Words, sides: tuple[str, str]) -> str:
+def score_text(score: int, words: Words) -> str:
     """Return a score of black's view: centipawns, the plies of a mate, or the winner by a superior position."""
     if is_mate(score):
-        return mate_text(mate_plies(score), score > 0, words, sides)
+        return mate_text(mate_plies(score), score > 0, words)
     if abs(score) <= MAX_EVALUATION:
         return f"{score:+d}"
-    return (words.black_superior if score > 0 else words.white_superior).format(black=sides[0], white=sides[1])
+    return (words.black_superior if score > 0 else words.white_superior).format(black=words.sides[0], white=words.sides[1])
 
 
-def mate_text(plies: int, black: bool, words: Words, sides: tuple[str, str]) -> str:
+def mate_text(plies: int, black: bool, words: Words) -> str:
     """Return the plies of a mate; a mate in 0 is on the board. black: whether black mates."""
     if plies == 0:
         return words.mate
     text = words.black_mates if black else words.white_mates
-    return text.format(plies=abs(plies), black=sides[0], white=sides[1])
+    return text.format(plies=abs(plies), black=words.sides[0], white=words.sides[1])

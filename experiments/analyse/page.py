@@ -15,7 +15,7 @@ from pathlib import Path
 import cshogi
 
 from experiments.analyse.annotated_kif import LONGEST_LINE, Judgement, japanese, without_analysis
-from experiments.analyse.as_text import best_text, mate_text, result_text, score_text, side_names
+from experiments.analyse.as_text import best_text, mate_text, result_text, score_text
 from experiments.analyse.figures import GameFigures, line_figures
 from experiments.drawing.fonts import font_face
 from experiments.drawing.html_page import html_page, json_script
@@ -83,7 +83,6 @@ def as_page(
     the engine and its limit, as text.
     """
     board = cshogi.Board(game.start_sfen)
-    sides = side_names(figures, words)
     branches = _branches(game)
     steps: list[GameStep] = []
     for ply in range(len(game.moves) + 1):
@@ -91,21 +90,21 @@ def as_page(
         comments += game.comments.get(ply + 1, []) if ply == len(game.moves) else []  # below the ending
         step = GameStep(
             sfen=board.sfen(),
-            lines=_lines(judgements[ply], board, words, sides),
+            lines=_lines(judgements[ply], board, words),
             comments=_texts(comments),
             variations=tuple(_variation(one, ply, board) for one in branches.get(ply, [])),
         )
         steps.append(_with_move(step, game, figures, ply, words) if ply else step)
         if ply < len(game.moves):
             board.push(board.move_from_move16(int(game.moves[ply])))
-    names = [f"{mark}{name or side}" for mark, name, side in zip("▲△", game.names, sides, strict=True)]
+    names = [f"{mark}{name or side}" for mark, name, side in zip("▲△", game.names, words.sides, strict=True)]
     title = " ".join(names)
     handicap = [figures.handicap] if figures.handicap not in (None, "平手") else []
     headers = [f"{key}：{value}" for key, values in game.headers.items() for value in values.split("\n")]
     result = f'<span id="result">{escape(result_text(figures, words))}</span>'
     about = " · ".join([*(escape(one or "") for one in handicap), result, *map(escape, [searched, *headers])])
     score_axis, _, _ = words.score_axis.partition("\n")
-    axes = " · ".join(axis.format(black=sides[0]) for axis in (words.win_rate_axis, score_axis))
+    axes = " · ".join(axis.format(black=words.sides[0]) for axis in (words.win_rate_axis, score_axis))
     return _html(title, about, axes, steps, words)
 
 
@@ -213,9 +212,7 @@ def _texts(comments: Iterable[str]) -> tuple[str, ...]:
     return tuple(line[1:] for line in comments if line.startswith("*"))
 
 
-def _lines(
-    judgement: Judgement | None, board: cshogi.Board, words: Words, sides: tuple[str, str]
-) -> tuple[PageLine, ...]:
+def _lines(judgement: Judgement | None, board: cshogi.Board, words: Words) -> tuple[PageLine, ...]:
     if judgement is None:
         return ()
     found = []
@@ -224,11 +221,11 @@ def _lines(
         if one.line[:1] == (DECLARE,):
             text = words.declaration  # a declaration has a mate score, but is no mate
         elif figures.mate is not None:
-            text = mate_text(figures.mate, figures.win_rate > 0.5, words, sides)
+            text = mate_text(figures.mate, figures.win_rate > 0.5, words)
             if one.tsume_plies not in (None, abs(figures.mate)):
                 text += words.counted_as_tsume.format(plies=one.tsume_plies)
         else:
-            text = score_text(one.score, words, sides)
+            text = score_text(one.score, words)
         found.append(PageLine(text, figures.win_rate, _steps(board, one.line[:LONGEST_LINE])))
     return tuple(found)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.analyse.as_text import result_text, side_names
+from experiments.analyse.as_text import result_text
 from experiments.analyse.figures import GameFigures, LineFigures, MoveFigures, Side
 from experiments.drawing.figure import AS_TYPED, save_figure
 from experiments.drawing.fonts import can_be_drawn
@@ -35,8 +35,7 @@ def draw_analysis(figures: GameFigures, path: Path, fonts: Sequence[str], words:
 
     if not all(can_be_drawn(text, fonts) for text in texts(words)):
         words = ENGLISH
-    sides = side_names(figures, words)
-    named = {"black": sides[0], "white": sides[1]}
+    named = {"black": words.sides[0], "white": words.sides[1]}
     rows = [row for row in figures.moves if row.win_rate is not None]
     plies = [0, *[row.ply for row in rows]]
     searched: list[LineFigures | MoveFigures] = [figures.first, *rows]
@@ -50,7 +49,7 @@ def draw_analysis(figures: GameFigures, path: Path, fonts: Sequence[str], words:
         )
         players = [
             name if name and can_be_drawn(name, fonts) else side.capitalize()
-            for side, name in zip(sides, figures.names, strict=True)
+            for side, name in zip(words.sides, figures.names, strict=True)
         ]
         until = "" if figures.complete else words.until.format(ply=plies[-1])
         handicap = "" if figures.handicap in (None, "平手") else f"{figures.handicap}   "
@@ -83,7 +82,7 @@ def draw_analysis(figures: GameFigures, path: Path, fonts: Sequence[str], words:
 def texts(words: Words) -> list[str]:
     """Return the texts of a language that the picture shows."""
     axes = (words.win_rate_axis, words.other_win_rate_axis, words.score_axis.replace("\n", ""), words.move_axis)
-    return [*axes, words.until, *words.sides, *words.handicap_sides, *words.results.values(), *words.marks.values()]
+    return [*axes, words.until, *words.sides, *words.results.values(), *words.marks.values()]
 
 
 def _drawn_score(found: LineFigures | MoveFigures, limit: int) -> int:

@@ -141,7 +141,7 @@ def _show_progress(ply: int, plies: int, move: str, found: Judgement, left: floa
     """Report a searched position on standard error, with the seconds left for the game; a terminal shows only the
     latest."""
     declared = found.line[:1] == (DECLARE,)
-    score = words.declaration if declared else score_text(found.score, words, words.sides)
+    score = words.declaration if declared else score_text(found.score, words)
     padding = in_columns(score, _SCORE_COLUMNS)[len(score) :]
     found_text = words.progress.format(
         score=f"{padding}{score}", rate=f"{100 * found.win_rate:5.1f}", depth=found.depth

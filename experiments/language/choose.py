@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
 from experiments.language.words import Words
+from lite.notation.game import Game
+from lite.notation.kif_writer import sides_of
 
 Language = Literal["auto", "ja", "en"]
 _LOCALE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
@@ -25,3 +28,8 @@ def words_for(language: Language, japanese_game: bool = False, environment: Mapp
     variables = os.environ if environment is None else environment
     locale = next((variables[name] for name in _LOCALE_VARIABLES if variables.get(name)), "")
     return JAPANESE if japanese_game or locale.lower().startswith("ja") else ENGLISH
+
+
+def words_for_game(words: Words, game: Game) -> Words:
+    """Return the texts of a language with the names of a game's sides, which are others in a handicap game."""
+    return replace(words, sides=sides_of(game)) if words is JAPANESE else words

@@ -7,7 +7,6 @@ from experiments.language.words import Words
 ENGLISH = Words(
     code="en",
     sides=("black", "white"),
-    handicap_sides=("black", "white"),
     results={
         "black wins": "black wins",
         "white wins": "white wins",

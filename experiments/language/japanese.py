@@ -7,7 +7,6 @@ from experiments.language.words import Words
 JAPANESE = Words(
     code="ja",
     sides=("先手", "後手"),
-    handicap_sides=("下手", "上手"),
     results={
         "black wins": "{black}勝ち",
         "white wins": "{white}勝ち",

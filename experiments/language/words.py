@@ -17,9 +17,7 @@ class Words:
     code: str
     """Language code of HTML: `en` or `ja`."""
     sides: tuple[str, str]
-    """Names of black and white in an even game."""
-    handicap_sides: tuple[str, str]
-    """Names of black and white in a handicap game."""
+    """Names of black and white: those of an even game, until `words_for_game` puts in a game's."""
     results: Mapping[str, str]
     marks: Mapping[str, str]
     """Names of bad moves."""

@@ -276,6 +276,18 @@ def test_a_declaration_is_reported_as_the_best_move(tmp_path, capsys):
     assert "1手目 ▲１二玉       勝率損失 50.0 %（大悪手）　最善手 入玉宣言\n" in text
 
 
+def test_a_handicap_game_without_a_name_has_its_own_words_for_the_sides(tmp_path, capsys):
+    source, rank, lines = tmp_path / "game.kif", "| ・ ・ ・ ・ ・ ・ ・ ・ ・|", [*"一二三四五六七八九"]
+    rows = [rank] * 9
+    rows[0], rows[2], rows[8] = (rank[:9] + piece + rank[11:] for piece in ("v玉", " 金", " 玉"))
+    board = "\n".join(row + name for row, name in zip(rows, lines, strict=True))
+    source.write_text(f"上手の持駒：なし\n{board}\n下手の持駒：金\n下手番\n   1 ５二金打\n   2 投了\n", encoding="utf-8")
+    report = analyse_games(Analysing("default", (source,), nodes=300, hash=4, language="ja"))
+    assert "下手勝ち 1手詰" in capsys.readouterr().err
+    assert ": 下手勝ち\n" in as_text(report, JAPANESE)
+    assert '<span id="result">下手勝ち<' in report.games[0].page.read_text(encoding="utf-8")
+
+
 def test_unfinished_games_are_read_only_on_request(tmp_path):
     path = tmp_path / "game.kif"
     path.write_text("手合割：平手\n   1 ７六歩(77)\n   2 ３四歩(33)\n   3 中断\n", encoding="utf-8")

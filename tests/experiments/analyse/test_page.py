@@ -17,6 +17,7 @@ from experiments.analyse.annotated_kif import Judgement, write_kif
 from experiments.analyse.figures import figures
 from experiments.analyse.page import as_page
 from experiments.analyse.searching import tsume_plies
+from experiments.language.choose import words_for_game
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
 from experiments.language.words import Words
@@ -83,7 +84,7 @@ def page_in(words: Words, game: Game) -> str:
     other = Judgement(-30, 0.45, 5, 900, ("2g2f",))
     judgements = [Judgement(20, 0.52, 6, 1000, ("8c8d",)), Judgement(190, 0.65, 6, 1000, LINE, (other,))]
     every = [*judgements, *[None] * (len(game.moves) + 1 - len(judgements))]
-    return as_page(game, figures(game, judgements), every, "LiteShogi, default", words)
+    return as_page(game, figures(game, judgements), every, "LiteShogi, default", words_for_game(words, game))
 
 
 def steps_of(page: str) -> list[dict[str, Any]]:
@@ -325,7 +326,7 @@ def test_a_superior_position_is_not_shown_as_centipawns(game: Game) -> None:
     """The search's score of a repetition with more pieces in hand is a verdict, not centipawns."""
     found = [Judgement(-25000, 0.0, 6, 1000, ())]
     every = [*found, *[None] * len(game.moves)]
-    (line,) = steps_of(as_page(game, figures(game, found), every, "an engine", JAPANESE))[0]["lines"]
+    (line,) = steps_of(as_page(game, figures(game, found), every, "an engine", words_for_game(JAPANESE, game)))[0]["lines"]
     assert line["text"] == "上手優等局面"
 
 
@@ -340,8 +341,8 @@ def test_a_mate_is_also_counted_as_tsume_shogi_counts_it(game: Game) -> None:
     assert tsume_plies(Judgement(500, 0.7, 9, 99, ("1i9i",)), True, FUTILE) is None
     counted = replace(found, line=("3c3d",), tsume_plies=5)
     for words, text in ((ENGLISH, "mate +15 (tsume: 5 plies)"), (JAPANESE, "下手勝ち 15手詰（詰将棋では5手詰）")):
-        page = as_page(game, figures(game, [counted]), [counted, *[None] * len(game.moves)], "", words)
+        page = as_page(game, figures(game, [counted]), [counted, *[None] * len(game.moves)], "", words_for_game(words, game))
         assert [line["text"] for line in steps_of(page)[0]["lines"]] == [text]
     same = replace(counted, tsume_plies=15)
-    page = as_page(game, figures(game, [same]), [same, *[None] * len(game.moves)], "", JAPANESE)
+    page = as_page(game, figures(game, [same]), [same, *[None] * len(game.moves)], "", words_for_game(JAPANESE, game))
     assert steps_of(page)[0]["lines"][0]["text"] == "下手勝ち 15手詰"
