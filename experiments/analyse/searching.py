@@ -57,8 +57,17 @@ def judge(
     def search(ply: int) -> list[Analysis]:
         if ply == len(moves) and (repeated := _repeated(game.start_sfen, moves)) is not None:
             return [repeated]
-        played = (game.start_sfen, moves[:ply])
-        return engine.analyse(*played, nodes=nodes, time_ms=milliseconds, multipv=engine.multipv, analysis=True)
+        reported: list[Analysis] = []
+        found = engine.analyse(
+            game.start_sfen,
+            moves[:ply],
+            nodes=nodes,
+            time_ms=milliseconds,
+            multipv=engine.multipv,
+            on_info=reported.append,
+            analysis=True,
+        )
+        return _of_one_depth(found, reported)
 
     def search_after(ply: int, move: str) -> list[Analysis]:
         """Search the position after a move instead of the game's, to check it."""
@@ -101,6 +110,19 @@ def judge(
     if is_redrawn():
         print(file=sys.stderr)
     return done
+
+
+def _of_one_depth(found: list[Analysis], reported: list[Analysis]) -> list[Analysis]:
+    """Return several lines of one search as they were after its last whole depth.
+
+    An engine whose last depth was interrupted puts the lines of that depth before those of the depth before, and scores
+    of two depths cannot be compared. found: the search's result. reported: all lines that it has reported, in order.
+    """
+    depths = {line.depth for line in found}
+    if len(depths) == 1:
+        return found
+    whole = [line for line in reported if line.depth == min(depths)][: len(found)]
+    return [replace(line, nodes=found[0].nodes) for line in whole]
 
 
 def _needs_check(before: Judgement, after: Judgement, move: str, sign: int) -> bool:
