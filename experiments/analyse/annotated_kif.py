@@ -20,11 +20,12 @@ from dataclasses import dataclass, replace
 import cshogi
 from cshogi import KI2
 
+from experiments.analyse.won_by import WonBy
 from lite.notation.game import UNFINISHED, Game
 from lite.notation.kif_writer import ANALYSIS, kif_text, score_comment, sides_of
 from lite.records.formats import BLACK_WINS, DRAW
 from search.engine import DECLARE
-from search.score import is_mate
+from search.score import MATE, is_mate
 
 LONGEST_LINE = 12
 """Largest number of moves written of a line."""
@@ -36,13 +37,14 @@ DECLARATION = "入玉宣言"
 """Japanese name of the move that declares a win."""
 ENGINE = "LiteShogi"
 """Name of the engine in the comments."""
+_WON_BY: dict[WonBy, str] = {"declaration": DECLARATION, "perpetual check": "連続王手の千日手"}
 _SITUATIONS = ((1500, "勝勢"), (600, "優勢"), (400, "有利"), (200, "有望"))
 _SIGNED = f"*#エンジン={ENGINE}"
 _WRITTEN_HERE = re.compile(
     r"""
     ^(\*【(大悪手|悪手|疑問手|緩手)】\ 最善は\ .+\n)?
     (\*(互角|[先後上下]手(勝勢|優勢|有利|有望))\n\*\#評価値=-?\d+|\*\#詰み=[先後]手勝ち(:\d+手)?)\n
-    (\*入玉宣言で勝ち\n)?
+    (\*(入玉宣言|連続王手の千日手)で勝ち\n)?
     \*勝率\ [先下]手\ [\d.]+%\ [後上]手\ [\d.]+%\n
     (\*\#読み筋=.+\n)?
     (\*\#深さ=\d+\n\*\#ノード数=\d+\n)?
@@ -59,7 +61,7 @@ class Judgement:
     """Result of the search of a position, in black's view."""
 
     score: int
-    """Centipawns for black, or a mate score (see `search.score`), positive if black mates."""
+    """Centipawns for black, or a mate score (see `search.score`), positive if black wins."""
     win_rate: float
     """Black's win rate, 0 to 1."""
     depth: int
@@ -71,6 +73,8 @@ class Judgement:
     tsume_plies: int | None = None
     """Length of the side to move's mate by checks as tsume shogi counts it, without futile interpositions; None if the
     search found no mate, or the length is not known."""
+    won_by: WonBy | None = None
+    """How the line wins if its mate score is not that of a mate."""
     checked_loss: float | None = None
     """Win rate that the move before the position gave away by further, equal searches of it and of the best move, 0 to
     1; None if there were none."""
@@ -120,9 +124,7 @@ def _comment(judgement: Judgement, note: str, board: cshogi.Board, sides: tuple[
     lines = [f"*{note}"] if note else []
     if not is_mate(judgement.score):
         lines.append(f"*{situation(judgement.score, sides)}")
-    lines.append(score_comment(judgement.score, ANALYSIS))
-    if judgement.line[:1] == (DECLARE,):
-        lines.append(f"*{DECLARATION}で勝ち")
+    lines += [f"*{text}" for text in _score(judgement)]
     rate = 100 * judgement.win_rate
     lines.append(f"*勝率 {sides[0]} {rate:.1f}% {sides[1]} {100 - rate:.1f}%")
     if line := japanese(board, judgement.line):  # a declaration has none
@@ -130,9 +132,18 @@ def _comment(judgement: Judgement, note: str, board: cshogi.Board, sides: tuple[
     if judgement.depth:
         lines += [f"*#深さ={judgement.depth}", f"*#ノード数={judgement.nodes}"]
     for number, other in enumerate(judgement.others, 2):
-        score = score_comment(other.score, ANALYSIS).removeprefix("*#")
+        score = " ".join(_score(other)).removeprefix("#")
         lines.append(f"*#候補{number}={score} 読み筋={japanese(board, other.line)}")
     return [*lines, _SIGNED]
+
+
+def _score(found: Judgement) -> list[str]:
+    """Return a line's score as ShogiHome writes it, and how it wins if that is no mate; then a length of a mate would
+    be false."""
+    if found.won_by is None:
+        return [score_comment(found.score, ANALYSIS).removeprefix("*")]
+    won = MATE if found.score > 0 else -MATE
+    return [score_comment(won, ANALYSIS).removeprefix("*"), f"{_WON_BY[found.won_by]}で勝ち"]
 
 
 def situation(score: int, sides: tuple[str, str] = ("先手", "後手")) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from experiments.analyse.annotated_kif import Judgement
 from experiments.analyse.figures import SIDES, GameFigures, MoveFigures, SideFigures
 from experiments.analyse.result import AnalysedGame, AnalysedGames
 from experiments.language.catalogue import shown
@@ -65,18 +66,27 @@ def best_text(row: MoveFigures, words: Words) -> str:
     return words.declaration if row.best == DECLARE else row.best_name or ""
 
 
-def score_text(score: int, words: Words) -> str:
-    """Return a score of black's view: centipawns, the plies of a mate, or the winner by a superior position."""
+def score_text(found: Judgement, words: Words) -> str:
+    """Return a line's score in black's view: centipawns, the plies of a mate, or the winner and how that side wins."""
+    score = found.score
+    if found.line[:1] == (DECLARE,):
+        return words.declaration
+    if found.won_by is not None:
+        winner = words.results["black wins" if score > 0 else "white wins"]
+        way = words.won_by[found.won_by]
+        return way.format(result=winner.format(black=words.sides[0], white=words.sides[1]))
     if is_mate(score):
-        return mate_text(mate_plies(score), score > 0, words)
+        return _mate_text(mate_plies(score), score > 0, words, found.tsume_plies)
     if abs(score) <= MAX_EVALUATION:
         return f"{score:+d}"
     return (words.black_superior if score > 0 else words.white_superior).format(black=words.sides[0], white=words.sides[1])
 
 
-def mate_text(plies: int, black: bool, words: Words) -> str:
-    """Return the plies of a mate; a mate in 0 is on the board. black: whether black mates."""
+def _mate_text(plies: int, black: bool, words: Words, tsume_plies: int | None) -> str:
+    """Return the plies of a mate; a mate in 0 is on the board. black: whether black mates. tsume_plies: see
+    `Judgement`."""
     if plies == 0:
         return words.mate
     text = words.black_mates if black else words.white_mates
-    return text.format(plies=abs(plies), black=words.sides[0], white=words.sides[1])
+    tsume = "" if tsume_plies in (None, abs(plies)) else words.counted_as_tsume.format(plies=tsume_plies)
+    return text.format(plies=abs(plies), black=words.sides[0], white=words.sides[1]) + tsume

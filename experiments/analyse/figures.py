@@ -43,7 +43,8 @@ class LineFigures:
     score: int | None
     """Centipawns for black; None for a mate."""
     mate: int | None
-    """Plies to the mate, positive if black mates; None for a score."""
+    """Plies to the mate, or to another win by force (declaration, the opponent's perpetual check), positive if black
+    wins; None for a score."""
     win_rate: float
     """Black's win rate, 0 to 1."""
     line: tuple[str, ...]
@@ -71,7 +72,8 @@ class MoveFigures:
     score: int | None = None
     """Centipawns for black after the move; None for a mate."""
     mate: int | None = None
-    """Plies to the mate after the move, positive if black mates; None for a score."""
+    """Plies to the mate after the move, or to another win by force (declaration, the opponent's perpetual check),
+    positive if black wins; None for a score."""
     win_rate: float | None = None
     """Black's win rate after the move, 0 to 1."""
     loss: float | None = None

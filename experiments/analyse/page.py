@@ -15,7 +15,7 @@ from pathlib import Path
 import cshogi
 
 from experiments.analyse.annotated_kif import LONGEST_LINE, Judgement, japanese, without_analysis
-from experiments.analyse.as_text import best_text, mate_text, result_text, score_text
+from experiments.analyse.as_text import best_text, result_text, score_text
 from experiments.analyse.figures import GameFigures, line_figures
 from experiments.drawing.fonts import font_face
 from experiments.drawing.html_page import html_page, json_script
@@ -24,7 +24,6 @@ from experiments.language.english import ENGLISH
 from experiments.language.words import Words
 from lite.notation.game import Game
 from lite.notation.kif import Variation, read_variations
-from search.engine import DECLARE
 from search.rules.sfen import move_to_usi
 
 _PARTS = Path(__file__).with_name("page")
@@ -217,16 +216,8 @@ def _lines(judgement: Judgement | None, board: cshogi.Board, words: Words) -> tu
         return ()
     found = []
     for one in (judgement, *judgement.others):
-        figures = line_figures(one)
-        if one.line[:1] == (DECLARE,):
-            text = words.declaration  # a declaration has a mate score, but is no mate
-        elif figures.mate is not None:
-            text = mate_text(figures.mate, figures.win_rate > 0.5, words)
-            if one.tsume_plies not in (None, abs(figures.mate)):
-                text += words.counted_as_tsume.format(plies=one.tsume_plies)
-        else:
-            text = score_text(one.score, words)
-        found.append(PageLine(text, figures.win_rate, _steps(board, one.line[:LONGEST_LINE])))
+        rate = line_figures(one).win_rate
+        found.append(PageLine(score_text(one, words), rate, _steps(board, one.line[:LONGEST_LINE])))
     return tuple(found)
 
 

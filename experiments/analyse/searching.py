@@ -11,6 +11,7 @@ from dataclasses import replace
 from experiments.analyse.annotated_kif import SMALLEST_MARK, Judgement, names_of_moves
 from experiments.analyse.as_text import MOVE_COLUMNS, score_text
 from experiments.analyse.figures import loss_of
+from experiments.analyse.won_by import won_by
 from experiments.language.english import ENGLISH
 from experiments.language.words import Words
 from lite.notation.columns import in_columns
@@ -94,7 +95,7 @@ def judge(
             black = (ply % 2 == 0) == black_first
             if (lines := found_by(search, ply)) is None:
                 return done
-            best, *others = (_judgement(found, black) for found in lines)
+            best, *others = (_judgement(found, black, game.start_sfen, moves[:ply], engine) for found in lines)
             sfen = f"{game.start_sfen} moves {' '.join(moves[:ply])}" if ply else game.start_sfen
             made = replace(best, others=tuple(others), tsume_plies=tsume_plies(best, black, sfen))
             if ply and _needs_check(done[-1], made, moves[ply - 1], -1 if black else 1):
@@ -135,7 +136,7 @@ def _needs_check(before: Judgement, after: Judgement, move: str, sign: int) -> b
 def tsume_plies(found: Judgement, black: bool, sfen: str) -> int | None:
     """Return the length of the side to move's mate as tsume shogi counts it; None without a mate, or if it has moves
     that give no check. black: whether black is to move. sfen: the position with the moves that led to it."""
-    if not is_mate(found.score) or (found.score > 0) != black or not found.line or found.line[0] == DECLARE:
+    if not is_mate(found.score) or found.won_by or (found.score > 0) != black or not found.line:
         return None
     return counted_plies(MateSolver(TSUME_MB), sfen, TSUME_MS)
 
@@ -148,22 +149,22 @@ def _repeated(start: str, moves: list[str]) -> Analysis | None:
     return None if score is None else Analysis(None, score, win_rate=0.5 + score / (2 * MATE))
 
 
-def _judgement(found: Analysis, black: bool) -> Judgement:
-    """Return a line in black's view. black: whether black is to move."""
+def _judgement(found: Analysis, black: bool, start: str, moves: list[str], engine: Engine) -> Judgement:
+    """Return a line in black's view. black: whether black is to move. start, moves: the searched position."""
     return Judgement(
         score=found.score if black else -found.score,
         win_rate=found.win_rate if black else 1 - found.win_rate,
         depth=found.depth,
         nodes=found.nodes,
         line=found.pv,
+        won_by=won_by(found, start, moves, engine.rules.declaration),
     )
 
 
 def _show_progress(ply: int, plies: int, move: str, found: Judgement, left: float, words: Words) -> None:
     """Report a searched position on standard error, with the seconds left for the game; a terminal shows only the
     latest."""
-    declared = found.line[:1] == (DECLARE,)
-    score = words.declaration if declared else score_text(found.score, words)
+    score = score_text(found, words)
     padding = in_columns(score, _SCORE_COLUMNS)[len(score) :]
     found_text = words.progress.format(
         score=f"{padding}{score}", rate=f"{100 * found.win_rate:5.1f}", depth=found.depth

@@ -27,6 +27,7 @@ ENGLISH = Words(
     counted_as_tsume=" (tsume: {plies} plies)",
     black_superior="superior +",
     white_superior="superior -",
+    won_by={"declaration": "{result} (declaration)", "perpetual check": "{result} (perpetual check)"},
     declaration="declaration",
     mistakes="Bad moves",
     no_mistakes="No bad moves.",

@@ -27,6 +27,7 @@ JAPANESE = Words(
     counted_as_tsume="（詰将棋では{plies}手詰）",
     black_superior="{black}優等局面",
     white_superior="{white}優等局面",
+    won_by={"declaration": "{result}（入玉宣言）", "perpetual check": "{result}（連続王手の千日手）"},
     declaration="入玉宣言",
     mistakes="悪手一覧",
     no_mistakes="悪手はありません。",

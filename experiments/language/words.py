@@ -42,6 +42,8 @@ class Words:
     """Black repeats a position with more pieces in hand."""
     white_superior: str
     """White repeats a position with more pieces in hand."""
+    won_by: Mapping[str, str]
+    """A win by force that is no mate; {result} names the winner."""
     declaration: str
     mistakes: str
     no_mistakes: str

@@ -9,7 +9,7 @@ import pytest
 
 from experiments.analyse.figures import MoveFigures, figures
 from experiments.analyse.searching import CHECK_NODES, judge
-from search.engine import Analysis, Engine
+from search.engine import Analysis, Engine, Rules
 from search.rules.sfen import move_to_usi
 from tests.experiments.invented_analysis import DATA, find_game
 
@@ -19,7 +19,7 @@ BEST = "2g2f"
 class Scripted:
     """An engine that prefers `BEST` at the start and finds that the move played there has lost 8 %."""
 
-    multipv = 1
+    multipv, rules = 1, Rules()
 
     def __init__(self, best_rate: float) -> None:
         self.best_rate = best_rate
