@@ -140,7 +140,7 @@ class Connection:
 
     def _take(self, content: bytes) -> None:
         pinged, self._pinged = self._pinged, None
-        line = content.decode("utf-8", "replace").rstrip()
+        line = _text(content).rstrip()
         if not line:
             self._answers_pings = self._answers_pings or pinged is not None
             return
@@ -154,6 +154,15 @@ class Connection:
             with contextlib.suppress(queue.Full):
                 self.events.put(event, timeout=1.0)
                 return
+
+
+def _text(content: bytes) -> str:
+    """Return a line's text, of which only players' names have other characters than ASCII: UTF-8, or the Shift JIS of
+    servers that pass such names on."""
+    for encoding in ("utf-8", "cp932"):
+        with contextlib.suppress(UnicodeDecodeError):
+            return content.decode(encoding)
+    return content.decode("utf-8", "replace")
 
 
 def log_out(connection: Connection) -> None:

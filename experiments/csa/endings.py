@@ -19,18 +19,20 @@ RESULTS: dict[str, Result] = {
 """The result of each line that ends a game. shogi-server writes #CENSORED for a game at its limit of moves."""
 GAME_OVER: dict[Result, str] = {"win": "win", "draw": "draw", "loss": "lose", "unfinished": "draw"}
 """USI's word after `gameover`."""
-LOST = "CHUDAN"
+LOST = "connection lost"
 """The ending of a game whose end the server did not report."""
-_WORDS = {"#RESIGN": "TORYO", "#JISHOGI": "KACHI", "#OUTE_SENNICHITE": "oute_sennichite"}
+_WORDS = {"#RESIGN": "TORYO", "#OUTE_SENNICHITE": "oute_sennichite"}
 """CSA's words for endings that the server calls differently; others lose their mark."""
 _OUTCOMES = OUTCOMES | {"illegal kachi": MOVER_LOSES, "oute_sennichite": REPETITION}
 """The outcome that a word means, which is taken where it gives the server's result."""
 
 
-def ending_word(reason: str, declared: bool) -> str:
+def ending_word(reason: str, result: Result, declared: bool) -> str:
     """Return the word for a server's reason such as `#RESIGN`; `declared`: the last move was %KACHI."""
     if declared and reason == "#ILLEGAL_MOVE":
         return "illegal kachi"
+    if reason == "#JISHOGI" and result != "draw":
+        return "KACHI"
     return _WORDS.get(reason, reason.lstrip("#"))
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
+from typing import Literal
 
 from experiments.csa.clock import GameClock
 from experiments.csa.connection import Connection
@@ -33,8 +35,8 @@ MOST_RESTARTS = 1
 """Times that a failed engine is started again in a game."""
 MOST_OTHER_LINES = 1000
 """Most lines in a game that are neither moves nor its end."""
-FAREWELL_SECONDS = 3.0
-"""Seconds to wait for the server's answer to a resignation at once."""
+LAST_LINES_SECONDS = 3.0
+"""Seconds to wait for the end of a game after a resignation at once, or after an illegal move."""
 
 
 class ServerGame:
@@ -101,7 +103,7 @@ class ServerGame:
         try:
             if self.is_our_turn and not self._sent:
                 self._connection.send("%TORYO")
-                end = time.monotonic() + FAREWELL_SECONDS
+                end = time.monotonic() + LAST_LINES_SECONDS
                 while time.monotonic() < end:
                     event = self._connection.wait()
                     if isinstance(event, Received) and self._line(event.line):
@@ -183,13 +185,13 @@ class ServerGame:
     def _line(self, line: str) -> bool:
         """Take a line of the server; returns whether the game is over."""
         if line[0] in "+-":
-            self._moved(line)
-        elif line[0] == "%":
+            return self._moved(line)
+        if line[0] == "%":
             self._said(line)
         elif line in RESULTS:
             self.result = RESULTS[line]
             reason = self._reason or ("" if line == "#CENSORED" else line)
-            self.ending = ending_word(reason, self._declared) if self.result != "unfinished" else LOST
+            self.ending = ending_word(reason, self.result, self._declared)
             return True
         else:
             self._others += 1
@@ -207,7 +209,8 @@ class ServerGame:
         if time_text.isascii() and time_text.isdigit() and len(time_text) < 9:
             self._builder.time_of_ending(1000 * int(time_text))
 
-    def _moved(self, line: str) -> None:
+    def _moved(self, line: str) -> bool:
+        """Take a move with its time; returns whether the game is over."""
         text, milliseconds = read_timed_move(line)
         is_ours = self.is_our_turn
         if is_ours and text != self._sent:
@@ -215,13 +218,28 @@ class ServerGame:
         try:
             self._play(text, milliseconds)
         except GameError as error:
-            raise ServerError(line, str(error)) from None
+            return self._end_after(ServerError(line, str(error)))
         if not is_ours:
             self._think()
-            return
+            return False
         answer, self._answer, self._sent = self._answer, None, ""
         if answer is not None:
             self._note(answer)
+        return False
+
+    def _end_after(self, illegal: ServerError) -> Literal[True]:
+        """Wait a moment for the end of a game whose last move is illegal: a server may pass the opponent's move on
+        before it ends the game. Raises the move's error if it does not."""
+        end = time.monotonic() + LAST_LINES_SECONDS
+        with suppress(ConnectionLost):
+            while time.monotonic() < end:
+                event = self._connection.wait()
+                if isinstance(event, Received):
+                    if event.line[0] in "+-":
+                        break
+                    if self._line(event.line):
+                        return True
+        raise illegal
 
     def _note(self, answer: Answer) -> None:
         """Keep the score of our move, and think on the opponent's time."""

@@ -23,9 +23,9 @@ class ServerGameLine(Line, kind="server game"):
     colour: Literal["black", "white"]
     """Own colour."""
     result: Result
-    """Own result; unfinished if the connection was lost before the server reported one."""
+    """Own result; unfinished if the server interrupted the game, or the connection was lost before a result."""
     ending: str
-    """CSA's word for the ending, such as TORYO or TIME_UP."""
+    """CSA's word for the ending, such as TORYO or TIME_UP; `connection lost` if the server reported none."""
     moves: int
     started: str
     """Time of the start, ISO 8601."""
@@ -58,7 +58,7 @@ class ServerReport:
     draws: int
     losses: int
     unfinished: int
-    """Games whose result the server did not report, because the connection was lost."""
+    """Games that the server interrupted, or whose connection was lost before a result."""
     losses_on_time: int
     """Number of lost games in which the time ran out."""
     lost_connections: int

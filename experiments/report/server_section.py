@@ -35,8 +35,8 @@ GAMES = (
 )
 ABOUT = (
     "Games are in the order of play. Ends are CSA's words: TORYO is a resignation, TIME_UP a loss on time, KACHI a "
-    "declaration, CHUDAN a lost connection. Points count a draw as half; unfinished games do not count. Times are "
-    "the server's, in seconds."
+    "declaration, JISHOGI an impasse, CHUDAN an interruption by the server, ABNORMAL the opponent's lost connection. "
+    "Points count a draw as half; unfinished games do not count. Times are the server's, in seconds."
 )
 MOST_GAMES = 300
 """Most lines of the table of games, which has the latest ones."""

@@ -21,8 +21,12 @@ from experiments.csa.game_summary import read_summary, read_timed_move
 from experiments.csa.password import VARIABLE, find_password
 from experiments.csa.play import play_on_server
 from experiments.csa.server_play import ServerPlay
+from experiments.csa.server_results import LostConnection, ServerGameLine
+from lite.records.formats import BLACK_WINS, WINNER_MASK
+from lite.run_folder import read_lines
 from search.rules.shogi import START_SFEN
 from search.system.options import OptionError
+from tests.experiments.csa.conftest import kif_of
 from tests.experiments.csa.csa_server import CsaServer, Rules
 
 SUMMARY = """Protocol_Version:1.2
@@ -198,11 +202,19 @@ def test_lines_with_any_bytes_are_read():
     content = b"\n\xff\x1b[2Jok\r\n\nlast\n"
     with server_that_says(content) as port, Connection("127.0.0.1", port, 60, diary) as connection:
         connection.send("LOGIN a b", "LOGIN a *")
-        assert connection.line(10, "line") == "�?[2Jok"
+        assert connection.line(10, "line") == "??[2Jok"
         assert connection.line(10, "line") == "last"
         with pytest.raises(ConnectionLost):
             connection.line(10, "line")
-    assert entries == [(">", "LOGIN a *"), ("<", "�?[2Jok"), ("<", "last")]
+    assert entries == [(">", "LOGIN a *"), ("<", "??[2Jok"), ("<", "last")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp932"])
+def test_a_name_is_read_in_either_encoding(encoding):
+    content = "Name+:髙山\n".encode(encoding)
+    with server_that_says(content) as port, Connection("127.0.0.1", port, 60, lambda *_: None) as connection:
+        connection.send("LOGIN a b")
+        assert connection.line(10, "line") == "Name+:髙山"
 
 
 def test_a_server_that_stops_answering_counts_as_lost():
@@ -291,8 +303,40 @@ def test_a_game_with_invalid_lines_of_the_server_is_left_and_kept(old, new, play
         reports = play(server, 1)
     assert [(report.unfinished, report.lost_connections) for report in reports].count((1, 1)) >= 1
     assert f"warning: 127.0.0.1:{server.port}: line '{new}'" in capsys.readouterr().err
+    assert {"connection lost": 1} in [report.endings for report in reports]
     moves = int(old[0] == "-")
     assert all((tmp_path / name / "kif" / "0001.kifu").exists() == bool(moves) for name in ("first", "second"))
+
+
+def test_an_illegal_move_of_the_opponent_ends_the_game_with_the_result_after_it(play, tmp_path):
+    old, new = "-5152OU,T0", "-5153OU,T0\n#ILLEGAL_MOVE\n#WIN"
+    with CsaServer(Rules(replace=lambda line: line.replace(old, new))) as server:
+        reports = play(server, 1)
+    (won,) = [report for report in reports if report.wins]
+    assert (won.endings, won.lost_connections) == ({"ILLEGAL_MOVE": 1}, 0)
+    game = kif_of(won.folder, 1)
+    assert (len(game.moves), game.result & WINNER_MASK, game.ending) == (1, BLACK_WINS, "反則負け")
+
+
+@pytest.mark.parametrize(
+    ("reason", "result", "ending"),
+    [
+        ("#JISHOGI", "#DRAW", ("JISHOGI", "draw")),
+        ("#JISHOGI", "#WIN", ("KACHI", "win")),
+        ("#ABNORMAL", "#WIN", ("ABNORMAL", "win")),
+        ("#CHUDAN", "#CHUDAN", ("CHUDAN", "unfinished")),
+    ],
+)
+def test_the_end_of_a_game_has_its_own_word(reason, result, ending, play, tmp_path):
+    def replaced(line: str) -> str:
+        return {"#RESIGN": reason, "#WIN": result, "#LOSE": result}.get(line, line)
+
+    with CsaServer(Rules(replace=replaced)) as server:
+        play(server, 1, second="resign")
+    for name in ("first", "second"):
+        (line,) = read_lines(tmp_path / name, ServerGameLine)
+        assert (line.ending, line.result) == ending
+        assert not list(read_lines(tmp_path / name, LostConnection))
 
 
 @pytest.mark.parametrize(
