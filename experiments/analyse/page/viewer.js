@@ -162,7 +162,7 @@ function drawGraph() {
   graph.setAttribute("viewBox", `0 0 ${Math.max(positions.length - 1, 1)} 100`);
   put("polygon", { class: "black", points: `0,100 ${points} ${last},100` });
   put("polygon", { class: "white", points: `0,0 ${points} ${last},0` });
-  put("line", { class: "even", x1: 0, x2: positions.length, y1: 50, y2: 50 });
+  put("line", { class: "even", x1: 0, x2: positions.length - 1, y1: 50, y2: 50 });
   put("polyline", { class: "rate", points });
   mistakes.forEach((number) => {
     // A line of no length with round ends is a dot whatever the graph's proportions.
