@@ -9,14 +9,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from experiments.analyse.annotated_kif import ENGINE, Judgement, write_kif
-from experiments.analyse.chosen import Chosen, choose, is_japanese
+from experiments.analyse.chosen import Chosen, choose
 from experiments.analyse.figures import figures
 from experiments.analyse.page import as_page
 from experiments.analyse.picture import draw_analysis, texts
 from experiments.analyse.result import AnalysedGame, AnalysedGames
 from experiments.analyse.searching import judge
 from experiments.drawing.fonts import can_be_drawn, japanese_fonts
-from experiments.language.choose import Language, words_for, words_for_game
+from experiments.language.catalogue import reading, shown
+from experiments.language.choose import Language, is_japanese_game, words_for, words_for_game
 from experiments.language.words import Words
 from lite.notation.game import Game, GameError
 from search.alphabeta.engine import AlphaBetaEngine
@@ -60,7 +61,7 @@ class Analysing:
     """Analyse again what was analysed before, and replace its files. Without it, a run over several games resumes."""
     language: Language = "auto"
     """Language of page, picture, terminal and errors: ja, en, or auto. auto is Japanese if the system's locale is
-    Japanese or the game is a KIF or KI2 file."""
+    Japanese or the game is a KIF or KI2 file, whatever its suffix."""
 
 
 def analyse_games(options: Analysing) -> AnalysedGames:
@@ -73,7 +74,7 @@ def analyse_games(options: Analysing) -> AnalysedGames:
     """
     check_numbers(options, "milliseconds", "nodes", "multipv", "hash")
     check_numbers(options, "threads", most=MOST_THREADS)
-    words = words_for(options.language, any(map(is_japanese, options.games)))
+    words = words_for(options.language, any(map(is_japanese_game, options.games)))
     if not options.games:
         raise OptionError(f"`games`: {words.no_game_given}", "games")
     if find_spec("matplotlib") is None:
@@ -103,7 +104,9 @@ def analyse_games(options: Analysing) -> AnalysedGames:
             for number, (one, game) in enumerate(chosen, 1):
                 own = words_for_game(words_for(options.language, one.japanese), game)
                 if len(chosen) > 1:
-                    start = own.progress_game.format(number=number, count=len(chosen), place=game.place)
+                    with reading(own):
+                        place = shown(game.place)
+                    start = own.progress_game.format(number=number, count=len(chosen), place=place)
                     print(start, file=sys.stderr, flush=True)
                 engine.new_game()
                 limits = (None if options.nodes else options.milliseconds, options.nodes)

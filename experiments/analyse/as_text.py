@@ -79,7 +79,8 @@ def score_text(found: Judgement, words: Words) -> str:
         return _mate_text(mate_plies(score), score > 0, words, found.tsume_plies)
     if abs(score) <= MAX_EVALUATION:
         return f"{score:+d}"
-    return (words.black_superior if score > 0 else words.white_superior).format(black=words.sides[0], white=words.sides[1])
+    text = words.black_superior if score > 0 else words.white_superior
+    return text.format(black=words.sides[0], white=words.sides[1])
 
 
 def _mate_text(plies: int, black: bool, words: Words, tsume_plies: int | None) -> str:

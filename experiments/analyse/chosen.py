@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.language.choose import is_japanese_game
 from experiments.language.english import ENGLISH
 from experiments.language.words import Words
-from lite.notation.forms import KI2, KIF, game_format
+from lite.notation.forms import game_format
 from lite.notation.game import Game, GameError
 from lite.notation.games import ANALYSED, is_game_name, read_games
 from lite.training.folder import NETWORK_NAME
@@ -41,11 +42,6 @@ def is_game_path(path: Path) -> bool:
 def is_network_name(name: str) -> bool:
     """Return whether a text names a shipped network or the folder of a training run, or has a network file's suffix."""
     return is_shipped(name) or Path(name).is_dir() or Path(name).suffix.lower() in _NETWORK_SUFFIXES
-
-
-def is_japanese(path: Path) -> bool:
-    """Return whether the name is that of a game in a Japanese notation (KIF, KI2)."""
-    return game_format(path) in (KIF, KI2)
 
 
 def choose(paths: Sequence[Path], number: int | None, output: Path | None, words: Words = ENGLISH) -> Iterator[Chosen]:
@@ -84,7 +80,7 @@ def choose(paths: Sequence[Path], number: int | None, output: Path | None, words
             if place is None:
                 raise OptionError(words.output_taken.format(path=path, output=possible[0]), "output")
             places.add(place)
-            yield Chosen(game, place, alone, is_japanese(path))
+            yield Chosen(game, place, alone, is_japanese_game(path))
 
 
 def _kif_path(beside: Path, folder: Path, output: Path | None) -> Path:

@@ -20,7 +20,7 @@ from experiments.analyse.figures import GameFigures, line_figures
 from experiments.drawing.fonts import font_face
 from experiments.drawing.html_page import html_page, json_script
 from experiments.language.catalogue import shown
-from experiments.language.english import ENGLISH
+from experiments.language.english import ENGLISH, HEADERS
 from experiments.language.words import Words
 from lite.notation.game import Game
 from lite.notation.kif import Variation, read_variations
@@ -99,7 +99,12 @@ def as_page(
     names = [f"{mark}{name or side}" for mark, name, side in zip("▲△", game.names, words.sides, strict=True)]
     title = " ".join(names)
     handicap = [figures.handicap] if figures.handicap not in (None, "平手") else []
-    headers = [f"{key}：{value}" for key, values in game.headers.items() for value in values.split("\n")]
+    english = HEADERS if words is ENGLISH else {}
+    headers = [
+        f"{english[key]}: {value}" if key in english else f"{key}：{value}"
+        for key, values in game.headers.items()
+        for value in values.split("\n")
+    ]
     result = f'<span id="result">{escape(result_text(figures, words))}</span>'
     about = " · ".join([*(escape(one or "") for one in handicap), result, *map(escape, [searched, *headers])])
     score_axis, _, _ = words.score_axis.partition("\n")

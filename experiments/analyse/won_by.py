@@ -22,8 +22,8 @@ WonBy = Literal["declaration", "perpetual check"]
 def won_by(found: Analysis, start: str, moves: Sequence[str], declaration_rule: int) -> WonBy | None:
     """Return how a line with a mate score ends; None for a mate, for a score, and if the line ends before that.
 
-    The search gives mate scores to all that wins by force: also to a declaration, and to the opponent's perpetual check.
-    start, moves: the searched position. declaration_rule: see `Rules`.
+    The search gives mate scores to all that wins by force: also to a declaration, and to the opponent's perpetual
+    check. start, moves: the searched position. declaration_rule: see `Rules`.
     """
     if not is_mate(found.score):
         return None

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Self
 
 from experiments.csa.events import Closed, ConnectionLost, Event, Events, Received, ServerError, Thought
+from experiments.language.line_text import line_text
 from search.system.interrupt import WAIT_SECONDS
 
 CONNECT_SECONDS = 30.0
@@ -140,7 +141,7 @@ class Connection:
 
     def _take(self, content: bytes) -> None:
         pinged, self._pinged = self._pinged, None
-        line = _text(content).rstrip()
+        line = line_text(content).rstrip()  # names may be in the encoding of the other player's system
         if not line:
             self._answers_pings = self._answers_pings or pinged is not None
             return
@@ -154,15 +155,6 @@ class Connection:
             with contextlib.suppress(queue.Full):
                 self.events.put(event, timeout=1.0)
                 return
-
-
-def _text(content: bytes) -> str:
-    """Return a line's text, of which only players' names have other characters than ASCII: UTF-8, or the Shift JIS of
-    servers that pass such names on."""
-    for encoding in ("utf-8", "cp932"):
-        with contextlib.suppress(UnicodeDecodeError):
-            return content.decode(encoding)
-    return content.decode("utf-8", "replace")
 
 
 def log_out(connection: Connection) -> None:

@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from experiments.language.words import Words
 
+HEADERS = {
+    "棋戦": "Event",
+    "場所": "Place",
+    "開始日時": "Start",
+    "終了日時": "End",
+    "持ち時間": "Time",
+    "先手持ち時間": "Time of black",
+    "後手持ち時間": "Time of white",
+    "戦型": "Opening",
+    "最大手数": "Most moves",
+    "備考": "Note",
+}
+"""English names of KIF's headers, which all games carry, also those of CSA files."""
+
 ENGLISH = Words(
     code="en",
     sides=("black", "white"),

@@ -10,10 +10,10 @@ import tyro
 
 from experiments.analyse.analyse import Analysing, analyse_games
 from experiments.analyse.as_text import as_text
-from experiments.analyse.chosen import is_game_path, is_japanese, is_network_name
+from experiments.analyse.chosen import is_game_path, is_network_name
 from experiments.analyse.figures import GameFigures
 from experiments.analyse.result import AnalysedGame, AnalysedGames
-from experiments.language.choose import words_for
+from experiments.language.choose import is_japanese_game, words_for
 from experiments.language.words import Words
 from liteshogi.commands.arguments import Json, Net
 from liteshogi.json_output import json_text
@@ -58,7 +58,7 @@ class Command(Analysing):
     @property
     def words(self) -> Words:
         """Return the texts of the reader's language."""
-        return words_for(self.language, any(map(is_japanese, (Path(self.net), *self.games))))
+        return words_for(self.language, any(map(is_japanese_game, (Path(self.net), *self.games))))
 
     def run(self) -> None:
         options, words = self, self.words

@@ -10,12 +10,11 @@ from pathlib import Path
 import tyro
 
 from experiments.jobs.progress import Progress
-from experiments.language.choose import Language, words_for
+from experiments.language.choose import Language, is_japanese_game, words_for
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
 from experiments.language.words import Words
 from lite.notation.columns import columns_of
-from lite.notation.forms import KI2, KIF, game_format
 from lite.notation.games import read_starts
 from lite.notation.move_text import line_text
 from liteshogi.commands.arguments import Json
@@ -86,7 +85,7 @@ class Command:
     @property
     def words(self) -> Words:
         """Return the texts of the reader's language."""
-        return words_for(self.language, self.file is not None and game_format(self.file) in (KIF, KI2))
+        return words_for(self.language, self.file is not None and is_japanese_game(self.file))
 
     def run(self) -> None:
         words = self.words

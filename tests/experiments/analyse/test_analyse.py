@@ -281,7 +281,9 @@ def test_a_handicap_game_without_a_name_has_its_own_words_for_the_sides(tmp_path
     rows = [rank] * 9
     rows[0], rows[2], rows[8] = (rank[:9] + piece + rank[11:] for piece in ("v玉", " 金", " 玉"))
     board = "\n".join(row + name for row, name in zip(rows, lines, strict=True))
-    source.write_text(f"上手の持駒：なし\n{board}\n下手の持駒：金\n下手番\n   1 ５二金打\n   2 投了\n", encoding="utf-8")
+    source.write_text(
+        f"上手の持駒：なし\n{board}\n下手の持駒：金\n下手番\n   1 ５二金打\n   2 投了\n", encoding="utf-8"
+    )
     report = analyse_games(Analysing("default", (source,), nodes=300, hash=4, language="ja"))
     assert "下手勝ち 1手詰" in capsys.readouterr().err
     assert ": 下手勝ち\n" in as_text(report, JAPANESE)

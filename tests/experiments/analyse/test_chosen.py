@@ -101,6 +101,15 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return places
 
 
+def test_the_progress_of_several_games_is_in_one_language(
+    folder: Path, searched: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (games,) = folder.rglob("games.usi")
+    analyse_games(Analysing("default", (games,), nodes=100, hash=4, language="ja"))
+    assert f"1局目: {games} 1行目\n" in capsys.readouterr().err
+    assert searched[0] == "games.usi"
+
+
 def test_an_interrupted_folder_is_resumed(folder: Path, searched: list[str]) -> None:
     options = Analysing("default", (folder,), nodes=100, hash=4, language="en")
     (folder / "wcsc28.analysed.kif").unlink()

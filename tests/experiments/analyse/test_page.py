@@ -98,7 +98,7 @@ def test_the_page_needs_no_other_files(page: str) -> None:
     assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', own)
     assert re.findall(r"url\((?!data:)", own) == []
     assert "@import" not in own
-    assert "棋戦：&lt;/script&gt;&lt;b&gt;杯" in own
+    assert "Event: &lt;/script&gt;&lt;b&gt;杯" in own
     assert "香落ち" in own
     assert page.count("</script>") == 3
     assert "<header hidden>" in own
@@ -298,6 +298,8 @@ def test_a_browser_steps_through_the_page_without_an_error(page: str, tmp_path: 
     assert re.search(r'<path class="mark doubtful second" d="M1 35h0">', shown)
     assert re.search(r'<button [^>]*data-ply="1"[^>]*>1 △３四歩 doubtful −13.0 %</button>', shown)
     assert ">doubtful</td>" in shown
+    assert 'viewBox="0 0 5 100"' in shown
+    assert '<line class="even" x1="0" x2="5" ' in shown
 
 
 def test_a_browser_shows_comments_of_moves_of_variations(japanese_page: str, tmp_path: Path) -> None:
@@ -326,7 +328,8 @@ def test_a_superior_position_is_not_shown_as_centipawns(game: Game) -> None:
     """The search's score of a repetition with more pieces in hand is a verdict, not centipawns."""
     found = [Judgement(-25000, 0.0, 6, 1000, ())]
     every = [*found, *[None] * len(game.moves)]
-    (line,) = steps_of(as_page(game, figures(game, found), every, "an engine", words_for_game(JAPANESE, game)))[0]["lines"]
+    page = as_page(game, figures(game, found), every, "an engine", words_for_game(JAPANESE, game))
+    (line,) = steps_of(page)[0]["lines"]
     assert line["text"] == "上手優等局面"
 
 
@@ -341,7 +344,8 @@ def test_a_mate_is_also_counted_as_tsume_shogi_counts_it(game: Game) -> None:
     assert tsume_plies(Judgement(500, 0.7, 9, 99, ("1i9i",)), True, FUTILE) is None
     counted = replace(found, line=("3c3d",), tsume_plies=5)
     for words, text in ((ENGLISH, "mate +15 (tsume: 5 plies)"), (JAPANESE, "下手勝ち 15手詰（詰将棋では5手詰）")):
-        page = as_page(game, figures(game, [counted]), [counted, *[None] * len(game.moves)], "", words_for_game(words, game))
+        every = [counted, *[None] * len(game.moves)]
+        page = as_page(game, figures(game, [counted]), every, "", words_for_game(words, game))
         assert [line["text"] for line in steps_of(page)[0]["lines"]] == [text]
     same = replace(counted, tsume_plies=15)
     page = as_page(game, figures(game, [same]), [same, *[None] * len(game.moves)], "", words_for_game(JAPANESE, game))

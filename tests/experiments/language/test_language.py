@@ -10,7 +10,7 @@ import pytest
 
 from experiments.drawing.fonts import NOTATION_FONT
 from experiments.language.catalogue import LABEL, japanese_messages
-from experiments.language.choose import words_for
+from experiments.language.choose import is_japanese_game, words_for
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
 from experiments.language.words import Words
@@ -75,3 +75,22 @@ def test_japanese_texts_can_be_shown_without_a_japanese_font() -> None:
     shown = [*own, *japanese_messages(LABEL).values()]
     characters = {character for text in shown for character in text if ord(character) > 0x2E7F}
     assert not [character for character in sorted(characters) if not font.get_char_index(ord(character))]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "japanese"),
+    [
+        ("game.kif", "", True),
+        ("missing.ki2", None, True),
+        ("game.txt", "手合割：平手\n   1 ７六歩(77)\n", True),
+        ("game.csa", "▲７六歩 △３四歩\n", True),
+        ("game.txt", "startpos moves 7g7f\n", False),
+        ("game.kif", "V2.2\nPI\n+\n+7776FU\n", False),
+        ("game.jkf", "手合割：平手\n", False),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "cp932"])
+def test_the_lines_of_a_file_decide_whether_its_notation_is_japanese(name, text, japanese, encoding, tmp_path) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text, encoding)
+    assert is_japanese_game(tmp_path / name) == japanese

@@ -165,6 +165,14 @@ def test_named_endings_errors_of_boards_and_compiled_parts_are_translated(text: 
     [
         ("g.kif: no moves", "g.kif: 指し手がありません"),
         ("g.kif: 4手目△３三金 is illegal", "g.kif: 4手目△３三金 は指せない手です"),
+        (
+            "g.kif, variation 1: too many variations (the page has the variations before it)",
+            "g.kif の変化1: 変化が多すぎます（ページにはその前の変化だけを載せます）",
+        ),
+        (
+            "no moves; the board diagram does not say who moves first: 先手番 was assumed; add the line 後手番 if not",
+            "指し手がありません。盤面図に手番がないので先手番とみなしました。違うなら 後手番 の行を加えてください",
+        ),
         ("g.csa game 2: cannot read the line 'x' (line 12)", "g.csa 第2局: 行を読めません: 'x'（12行目）"),
         ("/engines/x: there is no such engine", "/engines/x: エンジンがありません"),
         ("40 of 100 games, Elo +12 +- 30, 0:10 left", "100局中 40局、レート差 +12 ± 30、残り 0:10"),
