@@ -76,6 +76,7 @@ MAX_CANDIDATES = 593
 MAX_MOVES = 2047
 """Longest game that can be read: the capacity of the search's position record."""
 
+_JSON = (".jkf", ".json")
 _PACKED = (".7z", ".bz2", ".gz", ".lzh", ".lzma", ".rar", ".tar", ".tgz", ".xz", ".zip", ".zst")
 _SUFFIXES = {".hcpe": HCPE, ".hcpe3": HCPE3, ".psv": PSV, ".bin": PSV, ".pack": PACK}
 WRITTEN_SUFFIXES = tuple(suffix for suffix, form in _SUFFIXES.items() if form != PACK)
@@ -111,7 +112,9 @@ def record_format(path: Path) -> str:
 
 
 def refuse_packed(path: Path) -> None:
-    """Raise RecordError for the suffix of a compressed file."""
+    """Raise RecordError for the suffix of a compressed file, or of games in JSON: no other name makes them readable."""
+    if path.suffix.lower() in _JSON:
+        raise RecordError(f"{path}: games in JSON, such as JKF, are neither read nor written; use KIF, KI2 or CSA")
     if path.suffix.lower() in _PACKED:
         raise RecordError(f"{path}: compressed files are neither read nor written; unpack it and give the file inside")
 

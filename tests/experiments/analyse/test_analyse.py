@@ -392,9 +392,9 @@ def test_games_without_a_network_are_analysed_by_the_default_network(tmp_path, m
     [
         ("nosuch", "nosuch: there is no such file"),
         ("folder/", "folder: there is no such file"),
-        ("game.jkf", "game.jkf: the suffix is not that of a game file"),
         ("game", "game: the suffix is not that of a game file"),
         ("game.hcpe3", "game.hcpe3: a file of records; name the game files"),
+        ("game.jkf", "game.jkf: games in JSON, such as JKF, are neither read nor written"),
         ("game.kif.gz", "game.kif.gz: compressed files are neither read nor written; unpack it"),
         ("default", "`games`: no game given"),
         ("net.bin", "`games`: no game given"),
