@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from experiments.analyse.annotated_kif import ENGINE, Judgement, write_kif
+from experiments.analyse.as_text import words_for_game
 from experiments.analyse.chosen import Chosen, choose
 from experiments.analyse.figures import figures
 from experiments.analyse.page import as_page
@@ -17,7 +18,8 @@ from experiments.analyse.result import AnalysedGame, AnalysedGames
 from experiments.analyse.searching import judge
 from experiments.drawing.fonts import can_be_drawn, japanese_fonts
 from experiments.language.catalogue import reading, shown
-from experiments.language.choose import Language, is_japanese_game, words_for, words_for_game
+from experiments.language.choose import Language, words_for
+from experiments.language.japanese_game import is_japanese_game
 from experiments.language.words import Words
 from lite.notation.game import Game, GameError
 from search.alphabeta.engine import AlphaBetaEngine

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from experiments.analyse.annotated_kif import Judgement
 from experiments.analyse.figures import SIDES, GameFigures, MoveFigures, SideFigures
 from experiments.analyse.result import AnalysedGame, AnalysedGames
 from experiments.language.catalogue import shown
+from experiments.language.japanese import JAPANESE
 from experiments.language.words import Words
 from lite.notation.columns import in_columns
+from lite.notation.game import Game
+from lite.notation.kif_writer import sides_of
 from search.engine import DECLARE
 from search.score import MAX_EVALUATION, is_mate, mate_plies
 
@@ -54,6 +59,11 @@ def _side_as_text(side: str, found: SideFigures) -> str:
     loss = "" if found.mean_loss is None else f"{100 * found.mean_loss:.1f} %"
     counts = "".join(f"  {number:<8d}" for number in found.marks.values())
     return f"{in_columns(side, 5)}  {found.moves:6d}  {found.as_the_best:9d}  {loss:>9s}{counts}".rstrip()
+
+
+def words_for_game(words: Words, game: Game) -> Words:
+    """Return the texts of a language with the names of a game's sides, which are others in a handicap game."""
+    return replace(words, sides=sides_of(game)) if words is JAPANESE else words
 
 
 def result_text(figures: GameFigures, words: Words) -> str:

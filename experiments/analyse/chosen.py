@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.language.choose import is_japanese_game
 from experiments.language.english import ENGLISH
+from experiments.language.japanese_game import is_japanese_game
 from experiments.language.words import Words
 from lite.notation.forms import game_format
 from lite.notation.game import Game, GameError

@@ -13,7 +13,8 @@ from experiments.analyse.as_text import as_text
 from experiments.analyse.chosen import is_game_path, is_network_name
 from experiments.analyse.figures import GameFigures
 from experiments.analyse.result import AnalysedGame, AnalysedGames
-from experiments.language.choose import is_japanese_game, words_for
+from experiments.language.choose import words_for
+from experiments.language.japanese_game import is_japanese_game
 from experiments.language.words import Words
 from liteshogi.commands.arguments import Json, Net
 from liteshogi.json_output import json_text

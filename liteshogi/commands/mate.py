@@ -10,9 +10,10 @@ from pathlib import Path
 import tyro
 
 from experiments.jobs.progress import Progress
-from experiments.language.choose import Language, is_japanese_game, words_for
+from experiments.language.choose import Language, words_for
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
+from experiments.language.japanese_game import is_japanese_game
 from experiments.language.words import Words
 from lite.notation.columns import columns_of
 from lite.notation.games import read_starts

@@ -14,10 +14,10 @@ import cshogi
 import pytest
 
 from experiments.analyse.annotated_kif import Judgement, write_kif
+from experiments.analyse.as_text import words_for_game
 from experiments.analyse.figures import figures
 from experiments.analyse.page import as_page
 from experiments.analyse.searching import tsume_plies
-from experiments.language.choose import words_for_game
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
 from experiments.language.words import Words

@@ -10,9 +10,10 @@ import pytest
 
 from experiments.drawing.fonts import NOTATION_FONT
 from experiments.language.catalogue import LABEL, japanese_messages
-from experiments.language.choose import is_japanese_game, words_for
+from experiments.language.choose import words_for
 from experiments.language.english import ENGLISH
 from experiments.language.japanese import JAPANESE
+from experiments.language.japanese_game import is_japanese_game
 from experiments.language.words import Words
 
 SIDE_NAMES = {"black", "white"}
