@@ -29,6 +29,7 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typed_passes import NativeLowering, NoPythonSupportedFeatureValidation
 
+from search.compiling.branch_weights import LowerBranches
 from search.compiling.indices import UnsignedIndices
 from search.compiling.numba_shortcuts import take_shortcuts
 from search.compiling.target import NUMBA_CONFIG
@@ -164,6 +165,7 @@ class LowerForCallers(NativeLowering):  # type: ignore[misc]
     """Numba's lowering without machine code: the function is for callers until `compile_cache.py` finishes it."""
 
     _name = "lower_for_callers"
+    lowering_class: Any = LowerBranches
 
     def run_pass(self, state: Any) -> bool:
         """Set `state.cr` to the lowered function with an `Unfinished` entry point."""
@@ -174,6 +176,14 @@ class LowerForCallers(NativeLowering):  # type: ignore[misc]
         state.reload_init.extend(state.library._reload_init)
         state.cr = state.cr._replace(cfunc=entry)
         return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[untyped-decorator]
+class LowerProgram(NativeLowering):  # type: ignore[misc]
+    """Numba's lowering of a program, which makes its machine code at once."""
+
+    _name = "lower_program"
+    lowering_class: Any = LowerBranches
 
 
 class Compiler(CompilerBase):  # type: ignore[misc]
@@ -193,7 +203,7 @@ class Compiler(CompilerBase):  # type: ignore[misc]
 
 
 class ProgramCompiler(Compiler):
-    """The compiler of programs, with a program's library. Programs get their machine code at once."""
+    """The compiler of programs, with a program's library."""
 
     added = (UnsignedIndices, MakeProgram)
-    lowering = NativeLowering
+    lowering = LowerProgram

@@ -20,6 +20,7 @@ import numpy as np
 from llvmlite import binding
 
 from search.compiling.arm import has_dot_product
+from search.compiling.branch_weights import TABLE as BRANCHES
 
 KERNELS = ("vnni", "avxvnni", "avx2", "neon", "plain")
 """The kernels, widest first. A CPU that runs one runs those after it, except `neon`, which only 64-bit ARM runs."""
@@ -110,8 +111,10 @@ def choose_kernel(flags: frozenset[str]) -> str:
 
 
 def environment_name(kernel: str, cpu: tuple[str, ...]) -> str:
-    """Return a name for everything but the sources that compiled code depends on; `cpu` says what it is compiled
-    for."""
+    """Return a name for everything but the sources that compiled code depends on.
+
+    `cpu` says what it is compiled for.
+    """
     digest = hashlib.sha256()
     python, (major, minor, *_) = EXTENSION_SUFFIXES[0], np.__version__.split(".")
     sliders = os.environ.get("LITESHOGI_SLIDERS", "")
@@ -119,6 +122,7 @@ def environment_name(kernel: str, cpu: tuple[str, ...]) -> str:
     numbas = [f"{name} {settings[name]}" for name in SETTINGS if name in settings]
     for part in (numba.__version__, llvmlite.__version__, f"{major}.{minor}", python, kernel, sliders, *cpu, *numbas):
         digest.update(part.encode() + b"\0")
+    digest.update(BRANCHES.read_bytes())
     return f"{kernel}-{digest.hexdigest()[:16]}"
 
 
