@@ -59,13 +59,32 @@ td.short { white-space: nowrap } td.long { min-width: 16rem; overflow-wrap: anyw
 """
 NOT_DRAWN = "This chart could not be drawn"
 DRAW = """
+const LABEL_SHIFTS = [0, 18, 30, -12]; // pixels
 const drawn = JSON.parse(document.getElementById("charts").textContent);
 const legend = drawn.config.legend;
 const width = document.body.clientWidth;
 if (width < 600) legend.columns = 1; // a phone: a legend begins at the right of the numbers of the y axis
 legend.labelLimit = width < 600 ? width - 110 : Math.min(400, width / legend.columns - LEGEND_SYMBOL);
 const options = { renderer: "svg", actions: false, config: drawn.config };
-const draw = (spec, number) => vegaEmbed(`#chart-${number}`, spec, options).catch((error) => {
+// Moves the label of a point away from labels before it, and hides it if no place is free: the tooltip has its name.
+const covers = (one, other) =>
+  one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+const separate = (chart) => {
+  const placed = [];
+  for (const text of chart.querySelectorAll(".mark-text.role-mark text")) {
+    const free = LABEL_SHIFTS.some((shift) => {
+      text.style.translate = `0 ${shift}px`;
+      const box = text.getBoundingClientRect();
+      return !placed.some((other) => covers(box, other)) && placed.push(box);
+    });
+    text.style.visibility = free ? "visible" : "hidden";
+  }
+};
+const draw = (spec, number) => vegaEmbed(`#chart-${number}`, spec, options).then(({ view }) => {
+  const chart = document.getElementById(`chart-${number}`);
+  separate(chart);
+  view.addResizeListener(() => requestAnimationFrame(() => separate(chart)));
+}).catch((error) => {
   document.getElementById(`chart-${number}`).textContent = `NOT_DRAWN: ${error}`;
   console.error(error);
 });
