@@ -243,6 +243,10 @@ class GameBuilder:
             if repetition.fourfold(self.pos) == repetition.NO_REPETITION:
                 return None
             outcome = REPETITION
+        if outcome == PERPETUAL_CHECK:
+            # The ending names no side. The fourth occurrence may be the position in check or the one after the escape.
+            checks = self.pos["check_runs"][self.pos["ply"]]
+            outcome = MOVER_LOSES if checks[self.turn] > checks[1 - self.turn] else MOVER_WINS
         if outcome == REPETITION:
             verdict = repetition.fourfold(self.pos)
             if verdict == repetition.WIN:
@@ -274,4 +278,5 @@ class GameBuilder:
     MOVES_USED_UP,
     ILLEGAL_BEFORE,
     MOVER_WINS,
-) = range(10)
+    PERPETUAL_CHECK,
+) = range(11)

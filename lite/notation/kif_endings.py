@@ -15,6 +15,7 @@ from lite.notation.game import (
     MOVER_LOSES,
     MOVER_WINS,
     MOVES_USED_UP,
+    PERPETUAL_CHECK,
     REPETITION,
     WHITE_WON,
 )
@@ -49,8 +50,8 @@ ENDINGS = {
     "勝ち宣言": MOVER_DECLARES,
     "宣言勝ち": MOVER_DECLARES,
     "トライ": MOVER_LOSES,
-    "王手連続千日手": MOVER_WINS,
-    "連続王手の千日手": MOVER_WINS,
+    "王手連続千日手": PERPETUAL_CHECK,
+    "連続王手の千日手": PERPETUAL_CHECK,
     "千日手": REPETITION,
     "持将棋": DRAWN,
     "引き分け": DRAWN,
@@ -68,7 +69,7 @@ ENDINGS = {
 ones that begin with it.
 
 ShogiHome writes トライ if the opponent of the side to move has reached the square. MyShogi writes 勝ち宣言 for that as
-well, with a verdict that distinguishes the two, and 王手連続千日手 only if the side to move has been checked.
+well, with a verdict that distinguishes the two.
 """
 _SPELLINGS = ((re.compile("(?<=時間|接続)切(?!れ)"), "切れ"), (re.compile("打ち?歩詰め?"), "打ち歩詰め"))
 """Spellings of words for an ending, and the one that `ENDINGS` has."""

@@ -21,6 +21,10 @@ KIF = f"{HEAD}手数----指手---------消費時間--\n   1 ７六歩(77)   ( 0:
 KI2 = f"{HEAD}▲７六歩 △３四歩\n"
 CSA = "PI\n+\n+7776FU\n-3334FU\n"
 USI = "startpos moves 7g7f 3c3d "
+PERPETUAL = "後手の持駒：なし\n" + "".join(
+    f"|{row}|\n" for row in (" ・ ・ ・ ・v玉 ・ ・ ・ ・", *[" ・" * 9] * 6, " ・ ・ ・ ・ ・ 飛 ・ ・ ・", " ・" * 8 + " 玉")
+)
+"""A diagram in which black's rook can check white's king forever."""
 
 
 def read(path: Path, text: str) -> Game | GameError:
@@ -252,6 +256,25 @@ def test_endings_in_further_words_are_read(words: str, result: int) -> None:
     for game in games:
         assert game.result == result
         assert read_kif(kif_text(game), "again").result == result
+
+
+@pytest.mark.parametrize("plies", [10, 11, 12, 13])
+@pytest.mark.parametrize("word", ["王手連続千日手", "連続王手の千日手"])
+def test_perpetual_check_is_lost_by_the_checking_side(word: str, plies: int) -> None:
+    """The fourth occurrence may be the position in check or the one after the escape."""
+    game = ("５八飛(48)", "４一玉(51)", "４八飛(58)", "５一玉(41)")
+    moves = "".join(f"{number + 1:4d} {game[number % 4]}\n" for number in range(plies))
+    head = PERPETUAL + moves
+    verdict = f"まで{plies}手で{word}\n"
+    for end in (f"{plies + 1:4d} {word}\n", verdict, f"{word}\n", f"{plies + 1:4d} {word}\n{verdict}"):
+        for further in ("", f"まで{plies}手で後手の勝ち\n"):
+            found = read_kif(head + end + further, "a")
+            assert found.result == 2
+            again = read_kif(kif_text(found), "again")
+            assert (again.result, kif_text(again)) == (2, kif_text(found))
+    with pytest.raises(GameError) as caught:
+        read_kif(f"{head}{plies + 1:4d} {word}\nまで{plies}手で先手の勝ち\n", "a")
+    assert caught.value.reason == "moves and ending that disagree"
 
 
 def _with_ending(word: str) -> list[Game]:
