@@ -207,7 +207,7 @@ class Reader:
         elif match := _TURN.fullmatch(line):
             side = match[1] or match[2] or match[3]
             self.white_moves = side in "後上△▽☖"
-            self.handicap_words |= side in "下上"
+            self.handicap_words |= side in "下上" and not self.is_over()
         elif verdict := read_verdict(line):
             self.verdict = self.verdict or verdict
             if self.builder is not None and self._counts(verdict.plies, self.builder.plies_recorded):
@@ -275,10 +275,13 @@ class Reader:
         return black, white
 
     def _header(self, key: str, value: str) -> None:
-        """Read a header. Raises GameError for a hand whose side is unclear, since ignoring it changes the position."""
-        if match := _HAND_KEY.fullmatch(re.sub(r"\s", "", key)):
+        """Read a header. One of names or first position below the end of the game belongs to another game or is a remark.
+        Raises GameError for a hand whose side is unclear, since ignoring it changes the position."""
+        if key in _POSITION_KEYS and self.is_over():
+            self.remark(f"{key}：{value}")
+        elif match := _HAND_KEY.fullmatch(re.sub(r"\s", "", key)):
             self.hands[match[1] is None] = value
-            self.handicap_words |= key[:2] in ("下手", "上手")
+            self.handicap_words |= key[:2] in ("下手", "上手") and not self.is_over()
         elif "持駒" in key or "持ち駒" in key:
             if self.builder is not None:
                 return  # belongs to a diagram below the moves; written above them, it would be refused

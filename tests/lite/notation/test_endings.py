@@ -185,6 +185,17 @@ def test_a_sentence_that_contradicts_the_moves_is_refused(sentence: str) -> None
         assert caught.value.reason == "moves and ending that disagree"
 
 
+@pytest.mark.parametrize("end", ["まで2手で後手の勝ち\n", "投了\n", "投了\nまで2手で後手の勝ち\n"])
+def test_headers_of_a_position_below_the_end_of_a_game_are_remarks(end: str) -> None:
+    """They may belong to another game."""
+    remarks = ["先手：解説 長い", "後手：丙", "下手：丁", "上手：戊", "手合割：二枚落ち"]
+    for reader, head in ((read_kif, KIF), (read_ki2, KI2)):
+        game = reader(head + end + "\n".join([*remarks, "上手の持駒：飛", "下手番"]) + "\n", "a")
+        assert (game.names, game.start_sfen, game.handicap_words) == (("甲", "乙"), START_SFEN, False)
+        assert (game.headers, game.comments[3]) == ({}, [f"*{remark}" for remark in remarks])
+        assert read_kif(kif_text(game), "a").comments == game.comments
+
+
 def test_sentences_of_a_loss_without_a_side_refer_to_the_mover() -> None:
     for word in ("時間切れ負け", "切れ負け", "時間切れ"):
         assert read_kif(f"{KIF}まで2手で{word}\n", "a").result == 2
