@@ -232,12 +232,11 @@ class _Reader:
     def _move(self, line: str) -> None:
         if self.builder is None:
             raise self._error("a move before the first position")
+        self.builder.refuse_more()
         try:
-            self.builder.play(read_csa_move(line, self.builder), line.rstrip())
+            self.builder.play(read_csa_move(line, self.builder), line.rstrip(), self.number)
         except GameError as error:
-            if error.reason != "an illegal move":  # an illegal move is on an earlier line
-                raise self._error(str(error)) from None
-            raise
+            raise self._error(str(error)) from None
 
     def _error(self, message: str) -> GameError:
         """Return an error that names the current line."""

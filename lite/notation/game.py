@@ -139,14 +139,16 @@ class GameBuilder:
         if self._illegal is not None:
             raise GameError(self._illegal, "an illegal move")
 
-    def play(self, move: int, text: str = "") -> None:
-        """Play a 16-bit move. `text`: the move as written; if it is illegal, a comment keeps it."""
+    def play(self, move: int, text: str = "", line: int = 0) -> None:
+        """Play a 16-bit move. `text`: the move as written; if it is illegal, a comment keeps it. `line`: its number in
+        the file for the error, or 0 if unknown."""
         self.refuse_more()
         if len(self.moves) >= MAX_MOVES:
             raise GameError(f"more than {MAX_MOVES} moves")
         if not is_legal(self.pos, move):
             # A game may end by an illegal move: `finish` decides.
-            self._illegal = f"{self.next_move(text or (move_to_usi(move) if move else 'none'))} is illegal"
+            name = self.next_move(text or (move_to_usi(move) if move else "none"))
+            self._illegal = f"{name} is illegal" + (f" (line {line})" if line else "")
             if text:
                 self.comment(f"*反則手：{text}")
             return

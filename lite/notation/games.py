@@ -184,6 +184,7 @@ def _usi_game(words: list[str], place: str, unfinished: bool) -> Game:
     except ValueError as error:
         raise GameError(str(error)) from None
     for word in moves:
+        builder.refuse_more()
         try:
             move = move_from_usi(word)
         except ValueError:

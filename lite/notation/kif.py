@@ -180,12 +180,12 @@ def _kif_line(reader: Reader, number: int, text: str) -> None:
         )
     if file is None:
         # A kind that cannot be in hand gives no move at all.
-        builder.play(move | (DROP_ORIGIN + kind) << 7 if kind < HAND_KINDS else NO_MOVE, written)
+        builder.play(move | (DROP_ORIGIN + kind) << 7 if kind < HAND_KINDS else NO_MOVE, written, reader.line)
     else:
         origin = (int(file) - 1) * 9 + int(rank) - 1
         if int(builder.pos["board"][origin]) != builder.turn * KINDS + kind:
             raise reader.error(f"{builder.next_move(written)}: no such piece stands on the square of origin")
-        builder.play(move | origin << 7 | (PROMOTE if promotion else 0), written)
+        builder.play(move | origin << 7 | (PROMOTE if promotion else 0), written, reader.line)
     if (took := _clock(rest)) is not None:
         builder.time_of_last(took)
     if after[1]:

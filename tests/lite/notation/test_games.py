@@ -108,7 +108,7 @@ def test_lines_of_usi_moves(data_directory: Path, tmp_path: Path) -> None:
         "# a comment\n#another\n\n"
         "position sfen 4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 31 moves G*5b\n"
         "startpos moves 7g7f 3c3d\n"
-        "startpos moves 7g7f 7g7f resign\n"
+        "startpos moves 7g7f 7g7f nonsense resign\n"
         "startpos moves 7g7f nonsense resign\n"
         "sfen 9/9/9/9/9/9/9/9/4K4 b - 1 moves 5i5h resign\n" + "startpos moves" + " 5i5h 5a5b 5h5i 5b5a" * 3 + "\n"
         "startpos moves 7g7f 3c3d win\n"
@@ -174,6 +174,8 @@ def test_endings_of_csa_give_results(end: str, result: int) -> None:
         (CSA_HEAD + "%CHUDAN", "no result"),
         (CSA_HEAD + "+7776FU\n%TORYO", "move 3 .* is illegal"),
         (CSA_HEAD + "+7776FU\n%-ILLEGAL_ACTION", "move 3 .* is illegal"),
+        (CSA_HEAD + "+7776FU\n-8384FU\n%TORYO", r"move 3 \(\+7776FU\) is illegal \(line 5\)$"),
+        (CSA_HEAD + "+7776FU\n+XX\n%TORYO", r"move 3 \(\+7776FU\) is illegal \(line 5\)$"),
         (CSA_HEAD + "+2726FU\n+8384FU\n%TORYO", "other side"),
         (CSA_HEAD + "+2726XX\n%TORYO", "cannot read the move"),
         (CSA_HEAD + "+2726GI\n%TORYO", "another piece"),
@@ -288,7 +290,7 @@ def test_endings_of_kif_give_results(end: str, result: int) -> None:
         ("   3 ７六歩(77)\n   4 投了", "no such piece"),
         ("   3 ５五歩打\n   4 投了", "no result|illegal"),
         ("   3 ５五と打\n   4 投了", "illegal"),
-        ("   3 ５五歩打\n   4 ８四歩(83)\n", "3手目▲５五歩打 is illegal"),
+        ("   3 ５五歩打\n   4 ８四歩(83)\n", r"3手目▲５五歩打 is illegal \(line 5\)$"),
         ("   4 ２六歩(27)\n   5 投了", r"4.*3手目.*\(line 5\)"),
         ("   3 ２六銀(27)\n   4 投了", "no such piece"),
         ("   3 二六歩\n   4 投了", r"cannot read 3手目 '二六歩' \(line 5\)"),
