@@ -55,11 +55,10 @@ ENDINGS = {
     "千日手": REPETITION,
     "持将棋": DRAWN,
     "引き分け": DRAWN,
-    "引分け": DRAWN,
-    "引分": DRAWN,
     "無勝負": DRAWN,
     "最大手数": MOVES_USED_UP,
     "中断": None,
+    "打ち切り": None,
     "封じ手": None,
     "指し掛け": None,
     "指掛": None,
@@ -71,9 +70,15 @@ ones that begin with it.
 ShogiHome writes トライ if the opponent of the side to move has reached the square. MyShogi writes 勝ち宣言 for that as
 well, with a verdict that distinguishes the two.
 """
-_SPELLINGS = ((re.compile("(?<=時間|接続)切(?!れ)"), "切れ"), (re.compile("打ち?歩詰め?"), "打ち歩詰め"))
+_SPELLINGS = (
+    (re.compile("(?<=時間|接続)切(?!れ)"), "切れ"),
+    (re.compile("打ち?歩詰め?"), "打ち歩詰め"),
+    (re.compile("引き?分け?"), "引き分け"),
+    (re.compile("打ち?切り?(?!れ)"), "打ち切り"),
+)
 """Spellings of words for an ending, and the one that `ENDINGS` has."""
 _OF_MOVES = re.compile(r"[同打0-9一二三四五六七八九]")
+_BEGINS_MOVE = r"(?:[1-9１-９][1-9１-９一二三四五六七八九]|同)[\s　]*[歩香桂銀金角飛玉王と成杏圭全馬龍竜]"
 _ORIGIN = re.compile(r"[(][0-9]{1,2}[)]")
 _OF_PAWN = re.compile(rf"二歩\s*(?:打|不?成|{_ORIGIN.pattern})")
 """The rest of a move such as `２二歩打` that has lost its first character."""
@@ -81,14 +86,16 @@ _CLOCK = re.compile(r"[(]\s*(?:[0-9]|[/)])")
 """The start of a clock after an ending; a remark in brackets, as in `乙（六段）の勝ち`, is no clock."""
 _REMARKS = {"*時間切れにて終局": MOVER_LOSES, "*接続切れにて終局": MOVER_LOSES, "*反則手にて終局": ILLEGAL_BEFORE}
 """Comments below the last move by which 81Dojo ends a game without resignation."""
-_VERDICT = re.compile(rf"\s*(?:まで|迄|以上)、?\s*({NUMBER})\s*手(?:(?:で|にて)、?)?\s*(.*)")
+_VERDICT = re.compile(rf"\s*(?:まで|迄|以上)、?\s*({NUMBER})\s*手(?:(?:で|にて|を(?:もっ|以っ?)て)、?)?\s*(.*)")
 _SIDE = "[先下後上]手"
 _BY = "(?:により|によって|のため|(?:(?<=切れ)|(?<=投了)|(?<=反則)|(?<=二歩))で)"
 """Words after the cause of an ending."""
-_CAUSE = re.compile(f"{_BY}、?")
+_CAUSE = re.compile("(?:により|によって|による|のため|で)、?")
+"""Words after the cause of a draw or an interruption."""
+_DRAW = re.compile(r"(?:引き分け|持将棋|無勝負)(?=[\s。]*$)")
 _STATED = re.compile(
     rf"({_SIDE})[のがは、]?\s*"
-    rf"(?:((?:(?!{_SIDE}|{_BY}).){{0,20}}?)(?:(勝(?:ち|利)?|必勝)(?![率負敗])|[負敗](?:け|北)?)"
+    rf"(?:((?:(?!{_SIDE}|{_BY}).){{0,20}}?)(?:(勝(?:ち|利)?|必勝)(?![率負敗勢])|[負敗](?:け|北)?)"
     rf"|(?:(?:持ち)?時間切れ|接続切れ|切れ|投了|(?:{FOULS})め?)(?=\s*$|{_BY}))"
 )
 """A side and what it does: it wins, or it loses, exceeds its time, breaks a rule or resigns."""
@@ -98,9 +105,15 @@ _RANK = rf"(?:[\s・(（]{{0,3}}(?:{_TITLE})[)）]{{0,2}}){{0,8}}+"
 bounded, so that a long name takes a time in proportion to its length."""
 _LONGEST_SHORT_NAME = 8
 _MARKS = {"▲": "下手", "▼": "下手", "☗": "下手", "△": "上手", "▽": "上手", "☖": "上手"}
-_MARK = re.compile(rf"[{''.join(_MARKS)}](?=\s*(?:の|が|は|勝|負|反則|時間切れ|切れ|投了))")
-_DOES = f"の?\\s*(?:勝|負|敗|{FOULS}|(?:持ち)?時間切れ|接続切れ|切れ|入玉|宣言|投了|トライ)|[がは]"
-_NAMED = rf"(^|より|よって|のため|で|[、。\s])(NAMES){_RANK}\s*(?={_DOES})"
+_MARK = f"[{''.join(_MARKS)}]"
+_ACTS = f"\\s*(?:勝|負|敗|{FOULS}|(?:持ち)?時間切れ|接続切れ|切れ|入玉|宣言|投了|トライ)"
+_DOES = f"の?{_ACTS}|[がは]"
+_NAMED = rf"(^|より|よって|のため|で|[、。\s]|{_MARK}\s*)(NAMES){_RANK}\s*(?={_DOES})"
+_OTHER_NAME = rf"(?:(?!{_MARK}|{_SIDE}|{_BY}|[をはが、。]).){{0,20}}?"
+_MARKED = re.compile(
+    rf"({_MARK})(?!\s*{_BEGINS_MOVE})(?:(?=\s*[のがは])|{_OTHER_NAME}(?=の{_ACTS})|{_OTHER_NAME}(?={_ACTS}))"
+)
+"""The sign of a side, which a name that the headers lack may follow."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +143,12 @@ def stated(text: str) -> Statement | None:
 
 def with_sides(text: str, names: tuple[str, str]) -> str:
     """Return a sentence with the names or signs of black and white replaced by 下手 and 上手, for `stated`."""
-    text = _MARK.sub(lambda match: _MARKS[match[0]], text)
+    text = _with_sides_by_name(text, names)
+    return _MARKED.sub(lambda match: _MARKS[match[1]], text)
+
+
+def _with_sides_by_name(text: str, names: tuple[str, str]) -> str:
+    """Return a sentence with the names of black and white, and signs before them, replaced by 下手 and 上手."""
     bare = [re.sub(_RANK + "$", "", name.strip(" 　")) for name in names]
     sides = dict(zip(bare, ("下手", "上手"), strict=True))
     if bare[0] == bare[1]:
@@ -140,7 +158,7 @@ def with_sides(text: str, names: tuple[str, str]) -> str:
     if not sides:
         return text
     pattern = _NAMED.replace("NAMES", "|".join(map(re.escape, sorted(sides, key=len, reverse=True))))
-    return re.sub(pattern, lambda match: match[1] + sides[match[2]], text)
+    return re.sub(pattern, lambda match: re.sub(_MARK, "", match[1]) + sides[match[2]], text)
 
 
 def _short_names(name: str, other: str) -> list[str]:
@@ -183,9 +201,7 @@ class Verdict:
 
     @property
     def _word(self) -> str | None:
-        """The word for an ending that the text begins with, or that follows a cause: 双方入玉により持将棋."""
-        parts = (self.text, _CAUSE.split(self.text)[-1])
-        return next((name for part in parts for name in ENDINGS if part.startswith(name)), None)
+        return _word(self.text)
 
     def naming_sides(self, names: tuple[str, str]) -> Verdict:
         """Return the verdict with the players' names replaced by their sides."""
@@ -210,16 +226,16 @@ def read_ending(text: str, names: tuple[str, str]) -> Ending | None:
     be a damaged move is no ending. names: of black and white, for sentences that use them."""
     text = _in_common_spelling(text)
     narrow = half_width(text)
-    if _OF_PAWN.match(narrow):
+    if _OF_PAWN.match(narrow) or re.match(_BEGINS_MOVE, narrow):
         return None
     clock = _CLOCK.search(narrow)
     word = text[: clock.start() if clock else None].strip(" 　")
     sentence = with_sides(word, names)
     if re.match(_SIDE, sentence) and (statement := stated(sentence)):
         return Ending(word, statement.outcome, statement.winner)
-    for name, outcome in ENDINGS.items():
-        if word.startswith(name):
-            return Ending(name, outcome)
+    name = _word(word)
+    if name is not None:
+        return Ending(name, ENDINGS[name])
     if not word or _OF_MOVES.search(half_width(word)) or _ORIGIN.search(narrow):
         return None
     return Ending(word, None)
@@ -237,7 +253,7 @@ def read_bare_ending(text: str, names: tuple[str, str]) -> Ending | None:
 def is_ending(text: str) -> bool:
     """Return whether a text is a word for an ending and nothing else, such as 投了 or 時間切れ負け."""
     word = _in_common_spelling(text)
-    return any(word in (name, f"{name}負け", f"{name}勝ち") for name in ENDINGS)
+    return any(word in (name, f"{name}負け", f"{name}勝ち", f"{name}引き分け") for name in ENDINGS)
 
 
 def _in_common_spelling(text: str) -> str:
@@ -245,6 +261,14 @@ def _in_common_spelling(text: str) -> str:
     for pattern, common in _SPELLINGS:
         text = pattern.sub(common, text)
     return text
+
+
+def _word(text: str) -> str | None:
+    """Return the word for an ending that a text begins with, or that follows a cause: 双方入玉により持将棋. A draw may
+    follow its cause directly: 時間切れ引き分け."""
+    parts, draw = (text, _CAUSE.split(text)[-1]), _DRAW.search(text)
+    word = next((name for part in parts for name in ENDINGS if part.startswith(name)), None)
+    return draw[0] if draw and (word is None or ENDINGS[word] not in (REPETITION, MOVES_USED_UP)) else word
 
 
 def read_verdict(line: str) -> Verdict | None:

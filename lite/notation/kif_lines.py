@@ -275,8 +275,8 @@ class Reader:
         return black, white
 
     def _header(self, key: str, value: str) -> None:
-        """Read a header. One of names or first position below the end of the game belongs to another game or is a remark.
-        Raises GameError for a hand whose side is unclear, since ignoring it changes the position."""
+        """Read a header. A name or a handicap below the end of the game belongs to another game, or is a remark. Raises
+        GameError for a hand whose side is unclear, since ignoring it changes the position."""
         if key in _POSITION_KEYS and self.is_over():
             self.remark(f"{key}：{value}")
         elif match := _HAND_KEY.fullmatch(re.sub(r"\s", "", key)):

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from lite.notation.csa import read_csa
-from lite.notation.game import FOULS, Game, GameError
+from lite.notation.game import FOULS, UNFINISHED, Game, GameError
 from lite.notation.games import read_games, read_starts
 from lite.notation.ki2 import read_ki2
 from lite.notation.kif import read_kif, read_variations
 from lite.notation.kif_endings import ENDINGS
 from lite.notation.kif_writer import kif_text
-from lite.records.formats import DECLARATION
+from lite.records.formats import DECLARATION, MOVE_LIMIT, SENNICHITE
 from search.rules.shogi import START_SFEN
 
 HEAD = "手合割：平手\n先手：甲\n後手：乙\n"
@@ -22,7 +22,8 @@ KI2 = f"{HEAD}▲７六歩 △３四歩\n"
 CSA = "PI\n+\n+7776FU\n-3334FU\n"
 USI = "startpos moves 7g7f 3c3d "
 PERPETUAL = "後手の持駒：なし\n" + "".join(
-    f"|{row}|\n" for row in (" ・ ・ ・ ・v玉 ・ ・ ・ ・", *[" ・" * 9] * 6, " ・ ・ ・ ・ ・ 飛 ・ ・ ・", " ・" * 8 + " 玉")
+    f"|{row}|\n"
+    for row in (" ・ ・ ・ ・v玉 ・ ・ ・ ・", *[" ・" * 9] * 6, " ・ ・ ・ ・ ・ 飛 ・ ・ ・", " ・" * 8 + " 玉")
 )
 """A diagram in which black's rook can check white's king forever."""
 
@@ -125,11 +126,22 @@ SENTENCES = [
     ("後手の反則負け", 1),
 ]
 SIGNS = [("△の勝ち", 2), ("☖勝ち", 2), ("▲の時間切れ負け", 2), ("☗の投了", 2), ("▲先手の投了", 2)]
+SIGNS += [("△乙の勝ち", 2), ("☖乙六段の勝ち", 2), ("▲甲の負け", 2), ("▽ 乙 勝ち", 2), ("甲の投了により△乙の勝ち", 2)]
+SIGNS += [("△丙四段の勝ち", 2), ("☗勝又の負け", 2), ("☖丙反則負け", 1), ("▲丙時間切れにより後手の勝ち", 2)]
+SIGNS += [("△甲の負け", 2)]  # the name counts
 
 
 @pytest.mark.parametrize(("sentence", "result"), [*SENTENCES, *SIGNS])
 def test_a_verdict_names_the_winner_or_the_loser(sentence: str, result: int) -> None:
-    for before in ("まで2手で", "まで 2 手で", "まで、２手で、", "まで二手にて", "以上、2手で", "以上2手で"):
+    for before in (
+        "まで2手で",
+        "まで 2 手で",
+        "まで、２手で、",
+        "まで二手にて",
+        "以上、2手で",
+        "以上2手で",
+        "まで、2手をもって",
+    ):
         for reader, head in ((read_kif, KIF), (read_ki2, KI2)):
             game = reader(f"{head}{before}{sentence}\n", "a")
             assert (game.result, game.ending) == (result, sentence)
@@ -288,6 +300,35 @@ def test_perpetual_check_is_lost_by_the_checking_side(word: str, plies: int) -> 
     assert caught.value.reason == "moves and ending that disagree"
 
 
+@pytest.mark.parametrize(
+    ("words", "result"),
+    [
+        ("時間切れ引き分け", 0),
+        ("時間切れ引分", 0),
+        ("持ち時間切れにより引き分け", 0),
+        ("接続切れのため、無勝負", 0),
+        ("24点宣言で引き分け", 0),
+        ("２４点法による持将棋", 0),
+        ("千日手引き分け", SENNICHITE),
+        ("最大手数で引分け", MOVE_LIMIT),
+        ("打ち切り", UNFINISHED),
+        ("先手優勢で打ち切り", UNFINISHED),
+        ("先手勝勢で打切", UNFINISHED),
+    ],
+)
+def test_a_draw_or_an_interruption_may_follow_its_cause(words: str, result: int) -> None:
+    for end in (f"   3 {words}   ( 0:05/00:00:06)\n", f"まで2手で{words}\n", f"   3 {words}\nまで2手で{words}\n"):
+        game = read_kif(KIF + end, "a", unfinished=True)
+        assert game.result == result
+        assert read_kif(kif_text(game), "again", unfinished=True).result == result
+
+
+@pytest.mark.parametrize("line", ["２六歩で投了", "２六歩打ち切り", "同歩で引き分け", "26歩引き分け"])
+def test_a_damaged_move_with_an_ending_is_refused(line: str) -> None:
+    with pytest.raises(GameError, match="cannot read"):
+        read_kif(f"{KIF}   3 {line}\n", "a", unfinished=True)
+
+
 def _with_ending(word: str) -> list[Game]:
     """Return the game with the ending on a numbered line, in the verdict, and alone in its line."""
     ends = (f"   3 {word}\n", f"まで2手で{word}\n", f"{word}\n")
@@ -324,7 +365,9 @@ def test_a_damaged_move_is_no_word_for_a_broken_rule(line: str) -> None:
     assert read_kif(f"{KIF}   3 二歩         ( 0:05/00:00:06)\n", "a").times[2] == 5000
 
 
-@pytest.mark.parametrize("line", ["時間切れ負け", "乙の勝ち", "後手勝ち", "投了", "詰み", "　投了", "甲の時間切れ負け"])
+@pytest.mark.parametrize(
+    "line", ["時間切れ負け", "乙の勝ち", "△乙の勝ち", "後手勝ち", "投了", "詰み", "　投了", "甲の時間切れ負け"]
+)
 def test_an_ending_may_lack_its_number(tmp_path: Path, line: str) -> None:
     for head, name in ((KIF, "a.kif"), (KI2, "a.ki2")):
         for end in (line, f"{line}\n中断", f"{line}\n先手は勝ちを逃した", f"{line}\nまで2手で後手の勝ち"):
