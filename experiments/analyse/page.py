@@ -179,13 +179,13 @@ def _page_words(words: Words) -> dict[str, str]:
 def _branches(game: Game) -> dict[int, list[Variation]]:
     """Return the game's variations by the number of main moves before them.
 
-    A variation that branches from another variation stands where that one left the game, with all its moves. A
-    variation that cannot be read, and those after it, are reported on standard error and left out.
+    A variation that branches from another variation stands where that one left the game, with all its moves. The first
+    error in them is reported on standard error.
     """
     found: dict[int, list[Variation]] = {}
     variations, error = read_variations(game)
     if error is not None:
-        print(shown(f"{error} (the page has the variations before it)"), file=sys.stderr)
+        print(shown(f"{error} (the page lacks it and what follows it)"), file=sys.stderr)
     main = game.moves.tolist()
     for one in variations:
         ply = next(

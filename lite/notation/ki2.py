@@ -75,43 +75,49 @@ def _ki2_line(reader: Reader, line: str) -> None:
 
 
 def _variations(main: GameBuilder, lines: list[str], plies_before: int) -> None:
-    """Add a game's variations as KIF lines. From the first variation that cannot be read, or that exceeds the limit,
-    all further lines become comments, because a later variation may branch from the unreadable one."""
+    """Add a game's variations as KIF lines. The lines of a variation from the first that cannot be read become comments
+    in it, and a variation without a readable move becomes comments of the game. So do all beyond the limit."""
     starts = [index for index, line in enumerate(lines) if begins_variation(line)]
     before, texts, replayed = tuple(main.moves), list[str](), 0
     for start, end in pairwise([*starts, len(lines)]):
         replayed += len(before)
-        try:
-            if replayed > _MOST_REPLAYED:
-                raise GameError("too many variations")
+        text = ""
+        if replayed <= _MOST_REPLAYED:
             before, text = _variation(main.start_sfen, before, lines[start:end], plies_before)
-        except GameError:
-            for line in filter(None, lines[start:]):
+        if text:
+            texts.append(text)
+        else:
+            for line in filter(None, lines[start:end]):
                 main.comment(f"*{line}")
-            break
-        texts.append(text)
     main.variations = "\n\n".join(texts)
 
 
 def _variation(
     start_sfen: str, before: tuple[int, ...], lines: list[str], plies_before: int
 ) -> tuple[tuple[int, ...], str]:
-    """Return all moves of a variation from the first position, and its KIF lines. `before` are the moves of the line
-    that it branches from; its number may include `plies_before`. Raises GameError."""
+    """Return the moves of a variation from the first position, as far as they can be read, and its KIF lines. `before`
+    are the moves of the line that it branches from; its number may include `plies_before`.
+
+    The text is empty if no move of its own can be read, or if the lines hold headers or a diagram."""
     first = variation_number(lines[0]) or 0
     if first > len(before) + 1:
         first -= plies_before
     if not 1 <= first <= len(before) + 1:
-        raise GameError("a variation of a move that does not exist")
-    reader = Reader("", unfinished=True)
+        return before if first else (), ""
+    reader, unread = Reader("", unfinished=True), list[str]()
     reader.builder = GameBuilder("", start_sfen, japanese=True)
     for move in before[: first - 1]:
         reader.builder.play(move)
-    for line in filter(None, lines[1:]):
-        _ki2_line(reader, line)
+    own = list(filter(None, lines[1:]))
+    for index, line in enumerate(own):
+        try:
+            _ki2_line(reader, line)
+        except GameError:
+            unread = [f"*{one}" for one in own[index:]]
+            break
     if len(reader.builder.moves) < first or reader.headers or reader.rows:
-        raise GameError("a variation without moves, or with headers or a diagram")
-    return tuple(reader.builder.moves), "\n".join(_kif_lines(reader, reader.builder, first))
+        return before[: first - 1], ""
+    return tuple(reader.builder.moves), "\n".join([*_kif_lines(reader, reader.builder, first), *unread])
 
 
 def _kif_lines(reader: Reader, played: GameBuilder, first: int) -> list[str]:

@@ -114,36 +114,46 @@ class Variation:
 
 
 def read_variations(game: Game) -> tuple[list[Variation], GameError | None]:
-    """Return a game's variations in order, and the error of the first one that cannot be read, or None.
+    """Return a game's variations in order, as far as they can be read, and the first error in them, or None.
 
-    Each variation branches from the line before it, the main line or another variation, as in Kifu for Windows. So the
-    variations after an unreadable one are not returned."""
+    Each variation branches from the line before it, the main line or another variation, as in Kifu for Windows. So
+    variations that branch below a move that cannot be read are not returned."""
     found: list[Variation] = []
+    first_error = None
     before = tuple(game.moves.tolist())
-    for block in re.split(r"^(?=[ 　]*変化)", game.variations, flags=re.MULTILINE)[1:]:
+    for number, block in enumerate(re.split(r"^(?=[ 　]*変化)", game.variations, flags=re.MULTILINE)[1:], 1):
+        builder = GameBuilder(f"{game.place}, variation {number}", game.start_sfen, japanese=True)
         head, *lines = block.split("\n")
-        place = f"{game.place}, variation {len(found) + 1}"
-        first = variation_number(head)
-        if first is None:
-            return found, GameError(f"{place}: cannot read {quoted(head, 20)}; correct the line or remove it")
-        if not 1 <= first <= len(before) + 1:
-            return found, GameError(
-                f"{place}: begins at move {first} of the game, but the line that it branches from has "
-                f"{amount(len(before), 'move')}; correct the number or remove it"
-            )
+        first = variation_number(head) or 0
         try:
-            builder = _read_variation(place, game.start_sfen, before[: first - 1], lines)
+            _require_branch(head, len(before))
+            _read_variation(builder, before[: first - 1], lines)
         except GameError as error:
-            return found, GameError(f"{place}: {error}", error.reason)
+            first_error = first_error or GameError(f"{builder.place}: {error}", error.reason)
+        if first > len(before) + 1:
+            continue  # below the moves of the line above that can be read, so `before` is the start of this line, too
         before = tuple(builder.moves)
-        found.append(Variation(first, before, builder.comments))
-    return found, None
+        if len(before) >= first > 0:
+            found.append(Variation(first, before, builder.comments))
+    return found, first_error
 
 
-def _read_variation(place: str, start_sfen: str, before: tuple[int, ...], lines: list[str]) -> GameBuilder:
-    """Replay the moves before a variation, then its own lines, and return the builder."""
-    reader = Reader(place, unfinished=True)
-    reader.builder = builder = GameBuilder(place, start_sfen, japanese=True)
+def _require_branch(head: str, moves: int) -> None:
+    """Raise GameError unless a variation with this first line can branch from a line of so many moves."""
+    first = variation_number(head)
+    if first is None:
+        raise GameError(f"cannot read {quoted(head, 20)}; correct the line or remove it")
+    if not 1 <= first <= moves + 1:
+        raise GameError(
+            f"begins at move {first} of the game, but the line that it branches from has {amount(moves, 'move')}; "
+            "correct the number or remove it"
+        )
+
+
+def _read_variation(builder: GameBuilder, before: tuple[int, ...], lines: list[str]) -> None:
+    """Replay the moves before a variation, then its own lines. Raises GameError; the builder has the moves up to it."""
+    reader = Reader(builder.place, unfinished=True)
+    reader.builder = builder
     for move in before:
         builder.play(move)
     for line in filter(None, lines):
@@ -153,7 +163,8 @@ def _read_variation(place: str, start_sfen: str, before: tuple[int, ...], lines:
             reader.remark(line)
         if reader.ending is not None:
             break
-    return builder
+    if builder.plies_recorded > len(builder.moves):
+        reader.finish()  # an illegal move must be the end of the variation
 
 
 def _kif_line(reader: Reader, number: int, text: str) -> None:

@@ -156,7 +156,7 @@ def test_variations_before_an_unreadable_one_are_shown(game: Game, capsys: pytes
     assert [len(step["variations"]) for step in steps] == [0, 0, 0, 1, 0, 0]
     said = capsys.readouterr().err
     assert said.startswith(f"{game.place}, variation 2: ")
-    assert said.endswith("(the page has the variations before it)\n")
+    assert said.endswith("(the page lacks it and what follows it)\n")
 
 
 def test_comments_below_the_ending_are_shown_with_the_last_move(game: Game) -> None:

@@ -270,11 +270,41 @@ def test_too_many_variations_in_ki2_are_comments(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("line", ["△４五歩", "なにか", "棋戦：x", ""])
 def test_unreadable_variations_in_ki2_are_comments(line: str) -> None:
+    """A later variation that branches above the unreadable move does not depend on it."""
     game = read_ki2(KI2_VARIATIONS.replace("△４四歩\n投了", line), "a.ki2")
-    assert len(read_variations(game)[0]) == 1
-    assert game.comments == {
-        5: [f"*{one}" for one in ("変化：4手", line, "変化：1手", "▲２六歩", "まで1手で後手の勝ち") if one]
-    }
+    found, error = read_variations(game)
+    assert (error, [one.first for one in found]) == (None, [3, 1])
+    assert game.comments == {5: [f"*{one}" for one in ("変化：4手", line) if one]}
+
+
+BRANCHES = [(3, ["7g7f", "3c3d", "6g6f", "8c8d"]), (4, ["7g7f", "3c3d", "6g6f", "5c5d"]), (2, ["7g7f", "8c8d"])]
+"""The variations below as far as they can be read: the second, of move 6, branches from a move that cannot be read."""
+
+
+def _branches(game: Game) -> list[tuple[int, list[str]]]:
+    """Return the numbers and moves of a game's variations."""
+    return [(one.first, [move_to_usi(int(move)) for move in one.moves]) for one in read_variations(game)[0]]
+
+
+@pytest.mark.parametrize("bad", ["▲９九歩", "▲なにか", "△８六歩"])
+def test_the_rest_of_a_variation_in_ki2_is_a_comment(bad: str) -> None:
+    text = "▲７六歩 △３四歩 ▲２六歩 △８四歩\nまで4手で後手の勝ち\n\n"
+    text += f"変化：3手\n▲６六歩 △８四歩 {bad}\n△５四歩\n\n変化：6手\n△５四歩\n\n"
+    game = read_ki2(text + "変化：4手\n△５四歩\n\n変化：2手\n△８四歩\n", "a.ki2")
+    assert _branches(game) == BRANCHES
+    assert f"\n*▲６六歩 △８四歩 {bad}\n*△５四歩\n" in game.variations
+
+
+@pytest.mark.parametrize("bad", ["９九歩打", "二六歩", "８六歩(83)"])
+def test_the_moves_of_a_variation_in_kif_before_an_unreadable_one_are_read(bad: str) -> None:
+    text = "1 ７六歩(77)\n2 ３四歩(33)\n3 ２六歩(27)\n4 ８四歩(83)\n5 投了\n\n変化：3手\n3 ６六歩(67)\n4 ８四歩(83)\n"
+    later = "\n変化：6手\n6 ５四歩(53)\n\n変化：4手\n4 ５四歩(53)\n\n変化：2手\n2 ８四歩(83)\n"
+    for after in ("", "6 ５四歩(53)\n"):
+        game = read_kif(f"{text}5 {bad}\n{after}{later}", "a.kif")
+        error = read_variations(game)[1]
+        assert _branches(game) == BRANCHES
+        assert re.match("a.kif, variation 1: .*5手目", str(error))
+    assert read_variations(read_kif(f"{text}5 ９九歩打\n6 反則負け\n", "a.kif"))[1] is None
 
 
 def test_moves_after_the_ending_of_ki2_are_refused() -> None:
