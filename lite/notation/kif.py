@@ -36,10 +36,15 @@ _MOVE = re.compile(
     rf"({SQUARE}|同)\s*({PIECE_SIGNS})\s*"
     r"(?:打(?:[(（][0０]{2}[)）])?|(?:(成)|不成)?\s*[(（]([1-9１-９])([1-9１-９])[)）])(.*)"
 )
-_TIME = r"(?:[\s0-9.-]*[:/時分秒][\s0-9.:/時分秒-]*|\s*)"
+_TIME = r"(?:[\s0-9.-]*[:/時分秒][\s0-9.:/時間分秒-]*|\s*)"
 _AFTER_MOVE = re.compile(rf"[\s+]*(?:[(]{_TIME}[)]|{_TIME})[\s+]*([*].*)?")
 """What may follow a move in its line: a clock, the mark + of a variation, and a comment."""
-_CLOCK = re.compile(r"\(\s*(?:([0-9]{1,4}):)?([0-9]{1,6}):([0-9]{1,2}(?:\.[0-9]+)?)\s*[/)]")
+_SECONDS = r"([0-9]{1,6}(?:\.[0-9]+)?)"
+_CLOCK = re.compile(
+    rf"(?:^|[\s(+])(?:(?:([0-9]{{1,4}}):)?([0-9]{{1,6}}):{_SECONDS}"
+    rf"|(?=[0-9.]+[時分秒])(?:([0-9]{{1,4}})時間?)?(?:([0-9]{{1,6}})分)?(?:{_SECONDS}秒)?)(?=[\s/)+*]|$)"
+)
+"""The time of a move: `( 0:05/00:00:12)`, `0:05` or `(1時間2分5秒)`."""
 
 
 def read_kif(text: str, place: str, unfinished: bool = False) -> Game:
@@ -197,7 +202,7 @@ def _kif_line(reader: Reader, number: int, text: str) -> None:
         if int(builder.pos["board"][origin]) != builder.turn * KINDS + kind:
             raise reader.error(f"{builder.next_move(written)}: no such piece stands on the square of origin")
         builder.play(move | origin << 7 | (PROMOTE if promotion else 0), written, reader.line)
-    if (took := _clock(rest)) is not None:
+    if (took := _clock(rest[: after.start(1)] if after[1] else rest)) is not None:
         builder.time_of_last(took)
     if after[1]:
         reader.other_line(rest[after.start(1) :])
@@ -208,5 +213,5 @@ def _clock(text: str | None) -> int | None:
     match = _CLOCK.search(half_width(text or ""))
     if match is None:
         return None
-    hours, minutes, seconds = match.groups()
-    return round(1000 * (3600 * int(hours or 0) + 60 * int(minutes) + float(seconds)))
+    hours, minutes, seconds = (float(match[unit] or match[unit + 3] or 0) for unit in (1, 2, 3))
+    return round(1000 * (3600 * hours + 60 * minutes + seconds))

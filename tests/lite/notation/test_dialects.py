@@ -7,6 +7,8 @@ from pathlib import Path
 
 import cshogi
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lite.notation.csa import read_csa
 from lite.notation.game import UNFINISHED, Game, GameError
@@ -140,8 +142,16 @@ def test_text_after_a_move_is_not_ignored(move: str) -> None:
         (" (0:5/0:0:5)", 5000, {}),
         (" (--:--/--:--:--)", -1, {}),
         (" ()", -1, {}),
-        ("   0:05/00:00:05", -1, {}),
-        (" (1分5秒)", -1, {}),
+        ("   0:05/00:00:05", 5000, {}),
+        ("0:05", 5000, {}),
+        (" 1:02:03 +", 3_723_000, {}),
+        (" (1分05秒)", 65_000, {}),
+        ("（１２秒）", 12_000, {}),
+        (" 1時間2分3秒/2時間", 3_723_000, {}),
+        (" (2分/1時間)*好手", 120_000, {1: ["*好手"]}),
+        (" (0.5秒)", 500, {}),
+        (" ( /00:00:05)", -1, {}),
+        (" *長考 5分 (0:05)", -1, {1: ["*長考 5分 (0:05)"]}),
         ("   ( 0:05/00:00:05)  *好手", 5000, {1: ["*好手"]}),
         ("＊評価値=80", -1, {1: ["*評価値=80"]}),
     ],
@@ -152,6 +162,26 @@ def test_a_clock_a_mark_and_a_comment_may_follow_a_move(
     game = read_kif(f"   1 ７六歩(77){after}\n   2 投了\n", "a.kif")
     assert ([move_to_usi(int(move)) for move in game.moves], game.result) == (["7g7f"], 1)
     assert (game.times[0], game.comments) == (milliseconds, comments)
+    if not comments:
+        ended = read_kif(f"   1 ７六歩(77)\n   2 投了 {after}\n", "a.kif")
+        assert (ended.times.tolist(), ended.ending) == ([-1, milliseconds], "投了")
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 9), st.integers(0, 59), st.integers(0, 59), st.sampled_from(["{}", " ({})", "（{}/1:00:00）"]))
+def test_every_form_of_a_clock_gives_the_same_time(hours: int, minutes: int, seconds: int, form: str) -> None:
+    milliseconds = 1000 * (3600 * hours + 60 * minutes + seconds)
+    minutes_alone = 60 * hours + minutes
+    for clock in (
+        f"{hours}:{minutes:02d}:{seconds:02d}",
+        f"{minutes_alone}:{seconds:02d}",
+        f"{hours}時間{minutes}分{seconds:02d}秒",
+        f"{hours}時{minutes}分{seconds}秒",
+        f"{minutes_alone}分{seconds}秒",
+        f"{60 * minutes_alone + seconds}秒",
+    ):
+        text = form.format(clock)
+        assert read_kif(f"1 ７六歩(77){text}\n2 投了 {text}\n", "a.kif").times.tolist() == [milliseconds] * 2
 
 
 CSA = "PI\n+\n+7776FU\n-3334FU\n"
