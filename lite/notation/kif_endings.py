@@ -195,6 +195,11 @@ class Verdict:
         return None if self._word is None else ENDINGS[self._word]
 
     @property
+    def names_winner_alone(self) -> bool:
+        """Whether the text is a sentence such as `先手の勝ち`, which gives no cause."""
+        return re.fullmatch(rf"{_SIDE}の?\s*勝(?:ち|利)?", self.text) is not None
+
+    @property
     def known(self) -> bool:
         """Whether the text has a word for an ending in its place, so that it is no mere remark."""
         return self._word is not None

@@ -321,7 +321,9 @@ class Reader:
         if ending == "勝ち宣言" and verdict is not None and self._loses(builder.turn, verdict):
             outcome, ending = MOVER_LOSES, "トライ"
         if verdict is not None and outcome is None:
-            outcome, ending = verdict.outcome, self.verdict.text if self.verdict else ""
+            outcome = verdict.outcome
+            if self.verdict is not None and (self.ending is None or not verdict.names_winner_alone):
+                ending = self.verdict.text
             if self.ending is not None and outcome == MOVER_LOSES:
                 # 中断 has a number, so no move is missing, and the winner need not be the side that moved last.
                 outcome = BLACK_WON if verdict.winner == BLACK_WINS else WHITE_WON

@@ -13,7 +13,7 @@ from cshogi import KIF
 
 from lite.notation.columns import in_columns
 from lite.notation.game import FOULS, REPETITION, UNFINISHED, Game, GameBuilder
-from lite.notation.kif_endings import ENDINGS
+from lite.notation.kif_endings import ENDINGS, stated, with_sides
 from lite.notation.kif_lines import HANDICAPS, variation_number
 from lite.notation.move_text import move_text
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
@@ -54,6 +54,8 @@ _ENDINGS = {
     "-ILLEGAL_ACTION": "反則負け",
     "illegal move": "反則負け",
     "illegal kachi": "反則負け",
+    "uchifuzume": "反則負け",
+    "oute_kaihimore": "反則負け",
     "oute_sennichite": "反則負け",
 }
 """KIF's common word for endings of other notations, and for KIF endings that not every program knows."""
@@ -172,17 +174,20 @@ def _ending(replay: GameBuilder, game: Game) -> str:
     """Return the game's own word for its ending if that gives the game's result after these moves, otherwise another.
 
     The winner of every word follows from the side to move. If no word gives the result (a win by points, for example),
-    the word is 中断, and the verdict below it names the winner."""
+    or the game names a reason that KIF has no word for (a lost connection), the word is 中断, and the verdict below it
+    names the winner."""
     own = _ENDINGS.get(game.ending, game.ending)
     if own not in ENDINGS or re.match(FOULS, own):  # a sentence such as 先手切れ負け, or 二歩
         own = next((word for part, word in _SENTENCES.items() if re.search(part, own)), own)
-    if not own and in_check(replay.pos) and not list_moves(replay.pos):
+    mated = in_check(replay.pos) and not list_moves(replay.pos)
+    if not own and mated:
         own = "詰み"
     decided = game.result & WINNER_MASK in (BLACK_WINS, WHITE_WINS)
     # Other programs read 千日手 as a draw, also after perpetual check, and 中断 names no winner, also of a mate.
     words = [] if decided and own in ("千日手", "中断") else [own]
     words += ["反則負け", "反則勝ち"] if own.startswith(("反則", "千日手")) else []
-    words += ["投了", "入玉勝ち"]
+    unknown = own and ENDINGS.get(own) is None and stated(with_sides(own, game.names)) is None
+    words += ["入玉勝ち"] if unknown and not mated else ["投了", "入玉勝ち"]
     words += ["反則勝ち"] if decided and replay.result(REPETITION) == game.result else []  # perpetual check
     for word in (*words, "千日手", "持将棋", "最大手数"):
         if word in ENDINGS:

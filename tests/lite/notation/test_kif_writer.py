@@ -69,6 +69,10 @@ WORDS = (
     "TIME_UP",
     "JISHOGI",
     "win",
+    "abnormal",
+    "後手の勝ち",
+    "指し掛け",
+    "連続王手の千日手",
 )
 LINES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=20).map(str.rstrip)
 HEADER = LINES.map(str.strip)
@@ -300,6 +304,20 @@ def test_a_comment_below_the_ending_stays_there(tmp_path: Path, name: str, text:
     assert read_kif(kif_text(game), "a").comments == game.comments
 
 
+@pytest.mark.parametrize(
+    ("verdict", "ending", "written"),
+    [
+        ("後手の勝ち", "中断", "中断"),
+        ("先手の反則負け", "先手の反則負け", "反則負け"),
+        ("先手の時間切れ", "先手の時間切れ", "切れ負け"),
+    ],
+)
+def test_the_verdict_of_an_interrupted_game_may_give_its_cause(verdict: str, ending: str, written: str) -> None:
+    game = read_kif(f"   1 ７六歩(77)\n   2 ３四歩(33)\n   3 中断\nまで2手で{verdict}\n", "a")
+    assert (game.result, game.ending) == (2, ending)
+    assert f"\n   3 {written}\nまで2手で" in kif_text(game)
+
+
 PERPETUAL = "4k4/9/9/9/9/9/9/5R3/8K b - 1"
 CHECKS = "4h5h 5a4a 5h4h 4a5a " * 3
 
@@ -309,6 +327,10 @@ CHECKS = "4h5h 5a4a 5h4h 4a5a " * 3
     [
         (None, "7g7f 3c3d", BLACK_WON, "", "   3 中断\nまで2手で先手の勝ち\n"),
         (None, "7g7f 3c3d 2g2f", WHITE_WON, "adjudicated", "   4 中断\nまで3手で後手の勝ち\n"),
+        (None, "7g7f 3c3d 2g2f", BLACK_WON, "abnormal", "   4 中断\nまで3手で先手の勝ち\n"),
+        (None, "7g7f 3c3d 2g2f", BLACK_WON, "中断", "   4 中断\nまで3手で先手の勝ち\n"),
+        (None, "7g7f 3c3d 2g2f", BLACK_WON, "先手の勝ち", "   4 投了\nまで3手で先手の勝ち\n"),
+        (None, "7g7f 3c3d 2g2f", ILLEGAL_MOVE, "oute_kaihimore", "   4 反則負け\nまで3手で後手の反則負け\n"),
         ("二枚落ち", "3c3d", BLACK_WON, "", "   2 中断\nまで1手で下手の勝ち\n"),
         ("二枚落ち", "3c3d 7g7f", BLACK_WON, "", "   3 投了\nまで2手で下手の勝ち\n"),
         ("二枚落ち", "3c3d 7g7f", WHITE_WON, "", "   3 中断\nまで2手で上手の勝ち\n"),
@@ -332,6 +354,7 @@ def test_wins_of_the_side_to_move_have_a_valid_ending(
     text = kif_text(game)
     assert text.endswith(end)
     assert read_kif(text, "made").result == game.result
+    assert kif_text(read_kif(text, "made")) == text
 
 
 def test_lines_with_variations_are_marked(data_directory: Path) -> None:
