@@ -34,7 +34,7 @@ from search.rules.shogi import DROP_ORIGIN, HAND_KINDS, KINDS, NO_MOVE, PROMOTE
 
 _MOVE = re.compile(
     rf"({SQUARE}|同)\s*({PIECE_SIGNS})\s*"
-    r"(?:打(?:[(（][0０]{2}[)）])?|(?:(成)|不成)?\s*[(（]([1-9１-９])([1-9１-９])[)）])(.*)"
+    r"(?:打(?:[(（][0０]{2}[)）])?|(?:(成)|不成|生)?\s*[(（]([1-9１-９])([1-9１-９])[)）])(.*)"
 )
 _TIME = r"(?:[\s0-9.-]*[:/時分秒][\s0-9.:/時間分秒-]*|\s*)"
 _AFTER_MOVE = re.compile(rf"[\s+]*(?:[(]{_TIME}[)]|{_TIME})[\s+]*([*].*)?")

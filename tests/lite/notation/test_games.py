@@ -58,8 +58,9 @@ def test_csa_lines_accepted_by_other_programs_are_read() -> None:
     assert (len(game.moves), game.comments) == (2, {0: ["*a", "*b"]})
 
 
-def test_moves_without_promotion_in_kif_may_be_marked() -> None:
-    game = read_kif(KIF_HEAD + "   3 ２二角不成(88)\n   4 同　銀(31)\n   5 投了\n", "a.kif")
+@pytest.mark.parametrize("manner", ["", "不成", "生"])
+def test_moves_without_promotion_in_kif_may_be_marked(manner: str) -> None:
+    game = read_kif(KIF_HEAD + f"   3 ２二角{manner}(88)\n   4 同　銀(31)\n   5 投了\n", "a.kif")
     assert [move_to_usi(int(move)) for move in game.moves[2:]] == ["8h2b", "3a2b"]
 
 
