@@ -54,6 +54,8 @@ PIECES |= {"王": PIECES["玉"], "竜": PIECES["龍"]}
 MARK = re.compile("[▲△▼▽☗☖]")
 _NO_CONTENT = re.compile(rf"[#&]|手数|[+＋][-－−]|{FILES}|盤面(?:回転|反転)$")
 """Lines that are read without effect: remarks, the frame of a diagram, and how the board is displayed."""
+_COMMENT = re.compile("(?:[*＊]|(?=https?://))(.*)")
+"""A comment, or the address of a page alone in its line."""
 _EMPTY_SQUARES = "・･·"
 _NO_KEY = re.compile(r"[*＊#&|]|\+-|手数|変化|まで|[0-9０-９]{1,6}\s")
 """Starts of lines that KIF does not read as headers, so that they cannot be written back as headers."""
@@ -186,12 +188,12 @@ class Reader:
         """Read a header, diagram row, comment, verdict or ending without a number; return False if the line is none of
         these."""
         line = line.lstrip()  # text copied from a page or a mail may be indented
-        if line[0] in "*＊":
+        if match := _COMMENT.match(line):
             if self.builder is None:
-                self._early_comments.append("*" + line[1:])
+                self._early_comments.append(f"*{match[1]}")
             else:
-                self.builder.comment("*" + line[1:])
-                read_comment(line[1:], self.builder)
+                self.builder.comment(f"*{match[1]}")
+                read_comment(match[1], self.builder)
         elif line.startswith("手数--"):
             self.start()  # the headers end here: later comments belong to the first position
         elif line[0] == "&" and self.builder is not None:

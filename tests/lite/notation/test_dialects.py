@@ -185,6 +185,16 @@ def test_every_form_of_a_clock_gives_the_same_time(hours: int, minutes: int, sec
 
 
 CSA = "PI\n+\n+7776FU\n-3334FU\n"
+
+
+@pytest.mark.parametrize("place", ["手合割", "手数", "   2 投了"])
+def test_the_address_of_a_page_is_a_comment(place: str) -> None:
+    text = "手合割：平手\n手数----指手--\n   1 ７六歩(77)\n   2 投了\nまで1手で先手の勝ち\n"
+    game = read_kif(text.replace(place, f"https://lishogi.org/abc\n{place}"), "a.kif")
+    assert (game.headers, list(game.comments.values())) == ({}, [["*https://lishogi.org/abc"]])
+    assert read_kif(kif_text(game), "a.kif").comments == game.comments
+
+
 GAMES = {
     "csa": "V2.2\nN+甲\nN-乙\nPI\n+\n+7776FU\n-3334FU\n%TORYO\n",
     "kif": "# KIF\n手合割：平手\n先手：甲\n後手：乙\n手数----指手--\n   1 ７六歩(77)\n   2 ３四歩(33)\n   3 投了\n",
