@@ -146,8 +146,7 @@ def _ki2_move(reader: Reader, black: bool, text: str) -> None:
         _ki2_move(reader, black, move.strip())
         reader.bare_ending(word)
         return
-    if reader.ending is not None:
-        raise reader.error(f"a move after the ending: {quoted(text)}")
+    reader.refuse_after_ending(text)
     if black != (builder.turn == 0):
         raise reader.error(f"{builder.next_move()} {quoted(text)} has the mark of the other side")
     match = _MOVE.fullmatch(abbreviated(text))

@@ -179,8 +179,7 @@ def _kif_line(reader: Reader, number: int, text: str) -> None:
     if match is None and (ending := read_ending(text, reader.names())):
         reader.end(ending, number, _clock(text))
         return
-    if reader.ending is not None:
-        raise reader.error(f"a move after the ending: {quoted(text)}")
+    reader.refuse_after_ending(text)
     builder.refuse_more()
     if number != len(builder.moves) + reader.numbered_from + 1:
         raise reader.error(f"the number is {number}, but the next move is {builder.next_move()}")

@@ -269,6 +269,14 @@ class Reader:
             raise self.error(f"cannot read the line {quoted(line)}")
         self.start().comment(f"*{line.strip()}")
 
+    def refuse_after_ending(self, text: str) -> None:
+        """Raise GameError for a move after the ending, which may belong to a second game."""
+        if self.start().ended:
+            raise self.error(
+                f"a move after the ending: {quoted(text)}; a KIF or KI2 file holds one game, so remove the line or "
+                "write the second game to a file of its own"
+            )
+
     def names(self) -> tuple[str, str]:
         """Return the names of black and white. 先手 may be empty above a filled 下手."""
         black, white = (

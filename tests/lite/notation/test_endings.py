@@ -88,6 +88,17 @@ def test_moves_after_an_ending_are_refused(tmp_path: Path, name: str, text: str,
         raise error
 
 
+@pytest.mark.parametrize("end", ["投了\n", "まで2手で後手の勝ち\n", "投了\nまで2手で後手の勝ち\n"])
+def test_a_second_game_in_a_file_is_refused_as_such(end: str) -> None:
+    for reader, game in ((read_kif, KIF), (read_ki2, KI2)):
+        with pytest.raises(GameError, match=r"a move after the ending: '▲?７六歩.*one game.*\(line [0-9]+\)"):
+            reader(game + end + game + end, "a")
+
+
+def test_the_length_of_a_mate_problem_may_stand_above_its_moves() -> None:
+    assert read_kif(f"まで2手詰\n{KIF}   3 詰み\n", "a").result == 2
+
+
 SENTENCES = [
     ("先手切れ負け", 2),
     ("先手の時間切れ負け", 2),
