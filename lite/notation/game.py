@@ -99,7 +99,7 @@ class GameBuilder:
         self.place = place
         self.start_sfen = start_sfen
         self.japanese = japanese
-        """Whether errors name moves as Japanese notations do."""
+        """Whether errors write moves as Japanese notations do: with the sign of the side, and without the origin."""
         self.numbered_from = 0
         """Number of moves before the first one, for the numbers of moves in errors."""
         self.pos = new_position()
@@ -156,11 +156,11 @@ class GameBuilder:
         self.moves.append(move)
 
     def next_move(self, text: str = "") -> str:
-        """Return the name of the next move for an error: `4手目△３三金`, or `move 4 (-4133KI)` if not japanese."""
+        """Return the name of the next move for an error: `move 4 (-4133KI)`, or `move 4 (△３三金)` if japanese."""
         number = len(self.moves) + self.numbered_from + 1
         if self.japanese:
-            bare = re.sub(r"[\s　]|[(（].*", "", text)
-            return f"{number}手目{'▲△'[self.turn]}{bare}" if bare else f"{number}手目"
+            text = re.sub(r"[\s　]|[(（].*", "", text)
+            text = text and "▲△"[self.turn] + text
         return f"move {number} ({text})" if text else f"move {number}"
 
     def time_of_last(self, milliseconds: int) -> None:

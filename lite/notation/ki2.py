@@ -148,10 +148,10 @@ def _ki2_move(reader: Reader, black: bool, text: str) -> None:
         return
     reader.refuse_after_ending(text)
     if black != (builder.turn == 0):
-        raise reader.error(f"{builder.next_move()} {quoted(text)} has the mark of the other side")
+        raise reader.error(f"the mark of the other side: {quoted(text)} as {builder.next_move()}")
     match = _MOVE.fullmatch(abbreviated(text))
     if match is None:
-        raise reader.error(f"cannot read {builder.next_move()} {quoted(text, 20)}")
+        raise reader.error(f"cannot read {quoted(text, 20)} as {builder.next_move()}")
     where, sign, side, motion, manner, origin = match.groups()
     manner = "打" if origin == "00" else manner
     found = _meant(builder, reader.target(where), PIECES[sign], side, motion, manner)

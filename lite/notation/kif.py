@@ -184,7 +184,7 @@ def _kif_line(reader: Reader, number: int, text: str) -> None:
     if number != len(builder.moves) + reader.numbered_from + 1:
         raise reader.error(f"the number is {number}, but the next move is {builder.next_move()}")
     if match is None:
-        raise reader.error(f"cannot read {builder.next_move()} {quoted(text, 20)}")
+        raise reader.error(f"cannot read {quoted(text, 20)} as {builder.next_move()}")
     where, sign, promotion, file, rank, rest = match.groups()
     kind, move, written = PIECES[sign], reader.target(where), match.string[: match.start(6)].rstrip(" 　")
     after = _AFTER_MOVE.fullmatch(half_width(rest))

@@ -164,15 +164,22 @@ def test_named_endings_errors_of_boards_and_compiled_parts_are_translated(text: 
     ("message", "expected"),
     [
         ("g.kif: no moves", "g.kif: 指し手がありません"),
-        ("g.kif: 4手目△３三金 is illegal", "g.kif: 4手目△３三金 は指せない手です"),
+        ("g.kif: move 4 (△３三金) is illegal (line 9)", "g.kif: 4手目△３三金 は指せない手です（9行目）"),
         (
-            "g.kif, variation 1: too many variations (the page has the variations before it)",
-            "g.kif の変化1: 変化が多すぎます（ページにはその前の変化だけを載せます）",
+            "g.kif, variation 1: no moves (the page lacks it and what follows it)",
+            "g.kif の変化1: 指し手がありません（ページにはそれ以降の手順を載せません）",
         ),
         (
             "no moves; the board diagram does not say who moves first: 先手番 was assumed; add the line 後手番 if not",
             "指し手がありません。盤面図に手番がないので先手番とみなしました。違うなら 後手番 の行を加えてください",
         ),
+        (
+            "cannot read 'x' after move 3 (▲７六歩); only a clock, + or a comment with * may follow a move",
+            "3手目▲７六歩 の後の 'x' を読めません。指し手の後に書けるのは消費時間、+、* で始まるコメントだけです",
+        ),
+        ("cannot read '二六歩' as move 3", "3手目 '二六歩' を読めません"),
+        ("the mark of the other side: '２六歩' as move 3", "3手目 '２六歩' に相手側の印が付いています"),
+        ("the number is 5, but the next move is move 3", "手数が 5 と書かれていますが、次は3手目です"),
         ("g.csa game 2: cannot read the line 'x' (line 12)", "g.csa 第2局: 行を読めません: 'x'（12行目）"),
         ("/engines/x: there is no such engine", "/engines/x: エンジンがありません"),
         ("40 of 100 games, Elo +12 +- 30, 0:10 left", "100局中 40局、レート差 +12 ± 30、残り 0:10"),

@@ -127,7 +127,7 @@ def test_a_drop_in_kif_may_have_the_origin_00() -> None:
 )
 def test_text_after_a_move_is_not_ignored(move: str) -> None:
     """A promotion that is ignored gives another game."""
-    with pytest.raises(GameError, match=r"cannot read .* after 3手目.*line 3"):
+    with pytest.raises(GameError, match=r"cannot read .* after move 3 .*line 3"):
         read_kif(f"   1 ７六歩(77)\n   2 ３四歩(33)\n   3 {move}\n   4 投了\n", "a.kif")
     with pytest.raises(GameError):
         read_ki2(f"▲７六歩 △３四歩\n▲{move}\n投了\n", "a.ki2")
@@ -343,7 +343,7 @@ def test_the_moves_of_a_variation_in_kif_before_an_unreadable_one_are_read(bad: 
         game = read_kif(f"{text}5 {bad}\n{after}{later}", "a.kif")
         error = read_variations(game)[1]
         assert _branches(game) == BRANCHES
-        assert re.match("a.kif, variation 1: .*5手目", str(error))
+        assert re.match("a.kif, variation 1: .*move 5", str(error))
     assert read_variations(read_kif(f"{text}5 ９九歩打\n6 反則負け\n", "a.kif"))[1] is None
 
 

@@ -208,7 +208,7 @@ def test_moves_with_another_first_number_are_refused(first: int) -> None:
 @pytest.mark.parametrize(("diagram", "assumed", "line"), [(EVEN, "先手番", "後手番"), (HANDICAP, "下手番", "上手番")])
 def test_a_refusal_names_the_turn_that_a_diagram_does_not_give(diagram: str, assumed: str, line: str) -> None:
     for reader, moves in ((read_kif, "   1 ８四歩(83)\n   2 投了\n"), (read_ki2, "△８四歩\n投了\n")):
-        with pytest.raises(GameError, match=rf"1手目.*{assumed} was assumed; add the line {line}"):
+        with pytest.raises(GameError, match=rf"move 1 .*{assumed} was assumed; add the line {line}"):
             reader(diagram + moves, "a")
         with pytest.raises(GameError) as caught:
             reader(f"{diagram}{assumed}\n{moves}", "a")
