@@ -23,6 +23,7 @@ from lite.notation.game import (
     MOVER_LOSES,
     MOVER_WINS,
     MOVES_USED_UP,
+    PERPETUAL_CHECK,
     REPETITION,
     UNFINISHED,
     WHITE_WON,
@@ -31,6 +32,7 @@ from lite.notation.game import (
 )
 from lite.notation.games import read_games
 from lite.notation.kif import read_kif
+from lite.notation.kif_endings import ENDINGS
 from lite.notation.kif_lines import HANDICAPS
 from lite.notation.kif_writer import ANALYSIS, PLAYER, handicap_name, kif_text, score_comment
 from lite.records.formats import WINNER_MASK
@@ -49,6 +51,7 @@ OUTCOMES = (
     WHITE_WON,
     DRAWN,
     REPETITION,
+    PERPETUAL_CHECK,
     MOVES_USED_UP,
     None,
 )
@@ -129,6 +132,19 @@ def test_a_written_game_is_read_as_the_same_game(game: Game) -> None:
     assert again.times.tolist() == game.times.tolist()
     assert again.variations == game.variations
     assert kif_text(again) == text
+
+
+@settings(max_examples=150)
+@given(games(), st.sampled_from(list(ENDINGS)))
+def test_every_word_for_an_ending_is_read_back_from_what_is_written(game: Game, word: str) -> None:
+    """The word may stand on a numbered line or in the verdict."""
+    head = kif_text(replace(game, result=UNFINISHED, ending="", comments={}, variations="")).rsplit("\n", 3)[0]
+    plies = len(game.moves)
+    for end in (f"{plies + 1:4d} {word}", f"まで{plies}手で{word}"):
+        found = read_kif(f"{head}\n{end}\n", "made", unfinished=True)
+        text = kif_text(found)
+        again = read_kif(text, "again", unfinished=True)
+        assert (again.result, kif_text(again)) == (found.result, text)
 
 
 @settings(max_examples=100)
