@@ -89,12 +89,18 @@ def _mix(word, number):
 
 
 @jit
-def table_key(pos, solver, depth):
-    """Return the board's key in the table of proofs."""
-    key = pos.board_keys[pos.ply] ^ solver.salt
+def board_table_key(board_key, solver, depth):
+    """Return the key in the table of proofs of a board at `depth`."""
+    key = board_key ^ solver.salt
     if solver.limit > 0:
         key = _mix(key, np.int64(solver.limit) - depth)
     return key
+
+
+@jit
+def table_key(pos, solver, depth):
+    """Return the key in the table of proofs of the position's board."""
+    return board_table_key(pos.board_keys[pos.ply], solver, depth)
 
 
 @jit

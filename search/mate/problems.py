@@ -63,17 +63,21 @@ def read_problems(path: Path) -> list[MateProblem]:
 
 
 def set_problem(pos: np.void, text: str) -> None:
-    """Set the record up from `startpos` or an SFEN, optionally followed by `moves ...`, without a history of
-    repetitions.
+    """Set the record up as `set_problem_game` does, but without the positions before the last move."""
+    set_problem_game(pos, text)
+    if pos["ply"]:
+        _set_start(pos, get_sfen(pos))
+
+
+def set_problem_game(pos: np.void, text: str) -> None:
+    """Set the record up from `startpos` or an SFEN, optionally followed by `moves ...`.
 
     Two pawns on a file are accepted. Raises ValueError for a text that is not a position, and for the first illegal
     move.
     """
     start, moves = split_moves(text)
     _set_start(pos, start)
-    if moves:
-        play_moves(pos, moves)
-        _set_start(pos, get_sfen(pos))
+    play_moves(pos, moves)
 
 
 def _set_start(pos: np.void, sfen: str) -> None:

@@ -18,7 +18,8 @@ import numpy as np
 
 from search.mate.dfpn import DEPTHS, mate_dtype, solve_root
 from search.mate.lines import proved_line, shortest_line
-from search.mate.problems import set_problem
+from search.mate.problems import set_problem, set_problem_game
+from search.mate.repeated import refute_repeated, repeated_positions
 from search.mate.table import MateTable
 from search.rules.movegen import is_legal, list_moves
 from search.rules.position import do_move, in_check, new_position, undo_move
@@ -99,6 +100,7 @@ class MateSolver:
         self._memory = np.zeros(1, mate_dtype)
         self._record = self._memory[0]
         self._position = new_position()
+        self._repeated = repeated_positions(self._position)
         self._line = np.zeros(DEPTHS, np.uint16)
         self._never = StopFlag()
 
@@ -125,8 +127,9 @@ class MateSolver:
         """Search for a mate by checks for the side to move, until it is proved or refuted or a limit is reached.
 
         `position` is `startpos` or an SFEN, optionally with `moves ...` in USI, or a record of `position_dtype`, which
-        is not changed. Repetitions of positions of the game are not considered. `shorten` searches again for shorter
-        mates, with about as much work as the first search.
+        is not changed. No mate leads through a position that has occurred three times in these moves or in the record's
+        game, because its fourth occurrence ends the game. `shorten` searches again for shorter mates, with about as
+        much work as the first search.
 
         `milliseconds`, `nodes` and `stop` each may end the search; 0 or None `nodes` means no limit. If the system
         cannot start a thread for a timer, `milliseconds` ends the search at once. Raises ValueError for an SFEN that
@@ -134,7 +137,13 @@ class MateSolver:
         """
         self.prepare()
         begun = time.perf_counter()
-        set_problem(self._position, position if isinstance(position, str) else get_sfen(position))
+        if isinstance(position, str):
+            game = new_position()
+            set_problem_game(game, position)
+        else:
+            game = position
+        self._repeated = repeated_positions(game)
+        set_problem(self._position, get_sfen(game))  # without the moves before it: the search may need their room
         flag = StopFlag() if stop is None else stop
         found: list[MateResult] = []
         timer = None
@@ -156,21 +165,19 @@ class MateSolver:
         self.table.new_search()
         record["table"] = self.table.record
         record["stop_address"] = flag.address
-        record["salt"] = _salt(pos)
+        record["salt"] = _salt(pos, self._repeated["key"].tolist())
         record["nodes"] = 0
         record["node_limit"] = nodes or 0
-        record["limit"] = 0
-        verdict = solve_root(pos, record)
+        verdict = self._solve_within(0)
         if verdict <= 0:
             return MateResult(MateStatus.UNKNOWN if verdict < 0 else MateStatus.NO_MATE)
         spent = int(record["nodes"])
         limit, plies = 0, int(record["result_length"][0])
         shortest = plies == 1
         while shorten and not shortest:
-            record["limit"] = plies - 2
             budget = int(record["nodes"]) + max(2 * spent, _SHORTENING_NODES)
             record["node_limit"] = min(budget, nodes) if nodes else budget
-            verdict = solve_root(pos, record)
+            verdict = self._solve_within(plies - 2)
             if verdict <= 0:
                 shortest = verdict == 0
                 break
@@ -184,6 +191,12 @@ class MateSolver:
         if not line:
             return MateResult(MateStatus.UNKNOWN)
         return MateResult(MateStatus.MATE, tuple(move_to_usi(move) for move in line), plies, shortest=shortest)
+
+    def _solve_within(self, limit: int) -> int:
+        """Search for a mate within `limit` plies (0: any number): 1 mate, 0 no mate, -1 unknown."""
+        self._record["limit"] = limit
+        refute_repeated(self._repeated, self._record)
+        return int(solve_root(self._position, self._record))
 
     def _shortest_line(self, plies: int) -> list[int]:
         """Return the line of the shortest mate, in `plies` plies; empty if the table has lost too much of it."""
@@ -204,24 +217,26 @@ class MateSolver:
 
     def _replayed(self, length: int) -> list[int]:
         line = self._line[: max(length, 0)].tolist()
-        return line if line and is_mating_line(self._position, line) else []
+        return line if line and is_mating_line(self._position, line, self._repeated["key"].tolist()) else []
 
 
-def _salt(pos: np.void) -> int:
-    """Return a word that separates positions of different attackers and sets of pieces in one table."""
+def _salt(pos: np.void, repeated: list[int]) -> int:
+    """Return a word that separates, in one table, positions of different attackers, sets of pieces, and keys of
+    repeated positions."""
     counts = pos["hands"].sum(axis=0).astype(int).tolist()
     for piece in pos["board"].tolist():
         kind = piece % KINDS
         if piece < 2 * KINDS and kind != KING:
             counts[UNPROMOTED[kind]] += 1
     word = int(pos["turn"])
-    for count in counts:
+    for count in (*counts, *repeated):
         word = (word * 0x9E3779B97F4A7C15 + count + 1) & 0xFFFFFFFFFFFFFFFF
     return word
 
 
-def is_mating_line(position: np.void, line: list[int]) -> bool:
-    """Return whether moves (16 bits) are legal, every attacker's move gives check, and the last move mates."""
+def is_mating_line(position: np.void, line: list[int], repeated: list[int]) -> bool:
+    """Return whether moves (16 bits) are legal, every attacker's move gives check, the last move mates, and no move
+    leads to a position with one of the keys `repeated`."""
     played = 0
     good = bool(line) and len(line) % 2 == 1
     for index, move in enumerate(line):
@@ -230,7 +245,7 @@ def is_mating_line(position: np.void, line: list[int]) -> bool:
             break
         do_move(position, np.int64(move))
         played += 1
-        good = bool(in_check(position)) or index % 2 == 1
+        good = (bool(in_check(position)) or index % 2 == 1) and int(position["key"]) not in repeated
     good = good and not list_moves(position)
     for move in reversed(line[:played]):
         undo_move(position, np.int64(move))

@@ -19,13 +19,18 @@ from search.mate.root_mate import RootMate, with_mate
 from search.mate.solver import MateSolver, MateStatus, StopFlag
 from search.mate.table import MateTable
 from search.rules.movegen import is_legal, list_moves
+from search.rules.play import play_moves, set_game, split_moves
 from search.rules.position import new_position
+from search.rules.repetition import NO_REPETITION, fourfold
 from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
 from search.score import MATE
 
 MATE_IN_ELEVEN = "1B2G4/1+N2s3+P/l4+Ps1p/5L3/pp2p4/PP3Rr1P/S1P2Sg1G/3PBkp1L/LNK1P1PNG b 4Pn 167"
 MATE_IN_ONE = "4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1"
 NO_MATE = "4k4/9/9/9/9/9/9/9/9 b G2r2b3g4s4n4l18p 1"
+REPEATED = "7k1/6S2/9/8B/8L/9/9/9/9 w P2rb4g3s4n3l17p 1"
+"""Black mates in five after 2a1b 3b2c 1b2a by 2c3b, which brings the position back."""
+_CHECKS, _ONE_QUIET = "2a1b 3b2c 1b2a 2c3b ", "2a1b 3b4a 1b2a 4a3b "
 PAWN_DROP_ONLY = "7nk/8l/7S1/9/9/9/9/9/4K4 b P 1"
 """A position in which only a forbidden pawn drop would mate."""
 
@@ -281,6 +286,39 @@ def test_moves_before_a_problem_do_not_count_as_repetition():
     assert pos["ply"] == 0
     set_problem(pos, "k8/9/9/9/9/9/6P2/9/6P1K b P 1 moves 1i1h 9a9b")  # two pawns on a file
     assert get_sfen(pos) == "9/k8/9/9/9/9/6P2/8K/6P2 b P 3"
+
+
+def _verdicts(game: str, line: tuple[str, ...]) -> list[int]:
+    """Return the verdicts of the game's rule after each move of a line."""
+    pos, verdicts = new_position(), []
+    set_game(pos, *split_moves(game))
+    for move in line:
+        play_moves(pos, [move])
+        verdicts.append(int(fourfold(pos)))
+    return verdicts
+
+
+@pytest.mark.parametrize("cycles", [_CHECKS * 2, _ONE_QUIET * 2, _CHECKS + _ONE_QUIET])
+def test_no_mate_leads_through_the_fourth_occurrence_of_a_position(solver, cycles):
+    """The end would be lost by perpetual check, or drawn if a move of the cycle gives no check."""
+    third = f"{REPEATED} moves {cycles}2a1b 3b2c 1b2a"
+    assert solver.solve(third.replace(cycles, "")).moves[0] == "2c3b"
+    pos = new_position()
+    set_game(pos, *split_moves(third))
+    for game in (third, pos):
+        assert solver.solve(game).plies == 9
+    for game in (third, third.removesuffix(" 3b2c 1b2a")):
+        found = solver.solve(game)
+        assert found.status is MateStatus.MATE
+        assert set(_verdicts(game, found.moves)) == {NO_REPETITION}
+    assert solver.solve(third.replace(cycles, "")).moves[0] == "2c3b"
+
+
+def test_a_mate_that_only_a_repetition_could_give_is_none(solver):
+    start = "ln5+Rl/2r1gk3/3p2+B2/p2sp1p1p/2P5P/1PpBPp+s2/PG1P1P3/4KG3/LN6L w N2Pg2sn2p 1"
+    cycle = "4b5c 3c4d 5c4b 4d3c "
+    assert solver.solve(f"{start} moves {cycle}4b5c 3c4d 5c4b").moves[0] == "4d3c"
+    assert solver.solve(f"{start} moves {cycle * 2}4b5c 3c4d 5c4b").status is MateStatus.NO_MATE
 
 
 def test_the_verb_solves_the_first_position_of_a_game_file(tmp_path, capsys):

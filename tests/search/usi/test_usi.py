@@ -176,6 +176,17 @@ def test_a_position_without_legal_moves_is_resigned(session):
     assert session.bestmove() == "resign"
 
 
+def test_a_win_is_not_lost_by_perpetual_check(session):
+    cycle = "3g3h 2f2i 3h3g 2i2f "
+    start = "2RSgg1nl/1+S4k2/1+BB1ppsp1/l2p1nn1p/4P2P1/PPg3P+rP/3+n1PK2/9/L1+p2G2L b Ps4p 1"
+    position = f"position sfen {start} moves {cycle * 2}3g3h 2f2i 3h3g"
+    session.send("setoption name Mate_Root_Search value 100000", "isready").until("readyok")
+    lines = session.send(position, "go byoyomi 2000").until("bestmove")
+    assert " score mate 7 " in lines[-2]
+    assert lines[-1].split()[1] != "2i2f"
+    assert session.send(position, "go mate 60000").until("checkmate")[-1].split()[1] != "2i2f"
+
+
 @pytest.mark.parametrize(("position", "reported"), [(MATED, "mate -1"), (DECLARABLE, "mate 1")])
 def test_results_by_the_rules_are_reported_during_go_infinite(session, position, reported):
     session.send("setoption name MultiPV value 2", position, "go infinite")
