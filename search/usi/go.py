@@ -26,6 +26,11 @@ class Go:
     mate: int | None = None
     """Milliseconds for a mate search, -1 for no limit; None for an ordinary search."""
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether a limit ends the search for a move, which is then not held."""
+        return not (self.infinite or self.ponder) and bool(self.clocks.running or self.nodes or self.depth)
+
 
 def shown(word: str) -> str:
     """Quote a word for a message: shortened, in ASCII."""

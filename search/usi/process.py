@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import queue
 import signal
-import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from search.compiling.cache_directory import report_to
 from search.compiling.progress import PROGRESS
@@ -15,22 +13,24 @@ from search.system.interrupt import requests_to_end
 from search.system.standard_streams import take_input, take_output
 from search.usi.adapter import Adapter
 from search.usi.session import Session
-from search.usi.streams import Output, listen
+from search.usi.streams import Input, Output
 
 
 def speak(
-    lines: Iterable[str],
+    lines: Input,
     write: Callable[[str], None],
     adapter: Adapter | None = None,
     give_up: Callable[[], None] = lambda: None,
 ) -> None:
-    """Run a session over lines of text until `quit` or the last line; `give_up` as in `Session`."""
+    """Run a session until `quit` or the last line; `give_up` as in `Session`."""
     session = Session(write, adapter, give_up)
     report_to(session.say)
     PROGRESS.watched = True
     for line in lines:
         if not session.handle(line):
             break
+    else:
+        session.finish(lines.deadline)
     session.close()
 
 
@@ -47,7 +47,5 @@ def main(adapter: Adapter | None = None) -> None:
         return
     share_one_heap()
     end_at_once()
-    heard: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-    threading.Thread(target=listen, args=(take_input(), heard), daemon=True).start()
-    speak(iter(heard.get, None), Output(output), adapter, lambda: os._exit(1))
+    speak(Input(take_input()), Output(output), adapter, lambda: os._exit(1))
     os._exit(0)  # do not wait for daemon threads, which may be inside compiled code

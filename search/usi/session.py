@@ -126,6 +126,14 @@ class Session:
             self.say(f"{name} failed: {type(error).__name__}: {error}")
         return True
 
+    def finish(self, deadline: float) -> None:
+        """At the end of input, let a search with a limit finish, if its clock does not run beyond `deadline`
+        (`time.monotonic()`)."""
+        seconds = deadline - LAST_WORD_SECONDS - time.monotonic()
+        budget, elapsed = (None, 0) if self._engine is None else self._engine.clock.read()
+        if budget is None or budget.maximum - elapsed < 1000 * seconds:
+            self._thinking.wait(seconds)
+
     def close(self) -> None:
         """End the session: wait for preparations to finish and for a search to write its move."""
         if self._readying is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import locale
+import math
 import os
 import queue
 import select
@@ -78,19 +79,30 @@ def decode_line(sent: bytes) -> str:
     return sent.decode("utf-8", "replace")
 
 
-def listen(stream: TextIO | None, heard: queue.SimpleQueue[str | None]) -> None:
-    """Pass lines on through a queue, and end the process soon after the last one, whatever is running."""
-    begun = time.monotonic()
-    for line in read_lines(stream):
-        heard.put(line)
-        if line.split(maxsplit=1)[:1] == ["quit"]:
-            break
-    heard.put(None)
-    ended = time.monotonic()
-    patience = SCRIPT_PATIENCE if ended - begun < SCRIPT_SECONDS else FAREWELL_SECONDS
-    while time.monotonic() - ended < patience and not _reader_is_gone():
-        time.sleep(0.02)
-    os._exit(0)
+class Input:
+    """The lines of a stream. A thread reads them, and ends the process soon after the last one, whatever is running."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self.deadline = math.inf
+        """Time (`time.monotonic()`) at which the process ends at the latest, once the last line was read."""
+        self._heard: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        threading.Thread(target=self._listen, args=(stream,), daemon=True).start()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._heard.get, None)
+
+    def _listen(self, stream: TextIO | None) -> None:
+        begun = time.monotonic()
+        for line in read_lines(stream):
+            self._heard.put(line)
+            if line.split(maxsplit=1)[:1] == ["quit"]:
+                break
+        ended = time.monotonic()
+        self.deadline = ended + (SCRIPT_PATIENCE if ended - begun < SCRIPT_SECONDS else FAREWELL_SECONDS)
+        self._heard.put(None)
+        while time.monotonic() < self.deadline and not _reader_is_gone():
+            time.sleep(0.02)
+        os._exit(0)
 
 
 def _reader_is_gone() -> bool:

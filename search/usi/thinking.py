@@ -51,6 +51,8 @@ class Thinking:
         """Set before the answer is written: a GUI that has read it may send its next commands before `_done` is set."""
         self._interrupt: Callable[[], None] = lambda: None
         self._release = threading.Event()
+        self._is_limited = False
+        """Whether the search under way ends by itself and writes its move then."""
         self._books: list[Book] = []
         """The books of BookFile in their order of priority."""
         self._books_due = True
@@ -75,6 +77,12 @@ class Thinking:
     def release(self) -> None:
         """Let the move be written as soon as it is found."""
         self._release.set()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the search has written its move, if it has a limit and its move is not held, at most `seconds`
+        seconds."""
+        if self._is_limited:
+            self._done.wait(seconds)
 
     def end(self, seconds: float | None = None) -> None:
         """End the search, if any, and wait until it has written its move, at most `seconds` seconds."""
@@ -139,6 +147,8 @@ class Thinking:
         self._release = threading.Event()
         if not (said.ponder or said.infinite):
             self._release.set()
+        options = map(self._in_force.number, ("NodesLimit", "DepthLimit"))
+        self._is_limited = said.is_limited or (self._release.is_set() and any(options))
         if engine is not None:
             self._interrupt = engine.stop
         self._start(partial(self._think, engine, said, self._release))
@@ -289,6 +299,7 @@ class Thinking:
         self._interrupt = stop.set
         self._release.set()
         limit = None if milliseconds < 0 else max(1, milliseconds - OWN_DELAY)
+        self._is_limited = limit is not None or nodes is not None
         self._start(partial(self._solve, engine.position.copy(), limit, nodes, stop))
 
     def _solve(self, position: np.void, limit: int | None, nodes: int | None, stop: StopFlag) -> None:

@@ -17,6 +17,8 @@ from tests.usi_session import InProcess
 
 COMMAND = [sys.executable, "-m", "liteshogi"]
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and closed streams of POSIX")
+HARD_MATE = "g1+P1k1+P+P+L/1p3P3/+R+p2pp1pl/1NNsg+p2+R/+b+nL+P1+p3/1P3ssP1/2P1+Ps2N/4+P1P1L/+B5G1g b - 1"
+"""Microcosmos, a mate in 1,525."""
 # Block the import of numba in the started process until a file exists.
 GATE = """
 import importlib.abc, os, sys, time
@@ -70,12 +72,31 @@ def test_the_process_ends_without_input():
 
 
 def test_every_command_of_a_script_is_answered():
-    script = "\ufeffusi\r\nisready\r\nposition startpos\r\ngo nodes 500\r\n"  # without `quit`, as PowerShell pipes it
+    # Without `quit`, as PowerShell pipes it.
+    script = "\ufeffusi\r\nisready\r\nposition startpos\r\ngo nodes 50000\r\n"
     done = subprocess.run(COMMAND, input=script.encode(), capture_output=True, timeout=250)
     lines = done.stdout.decode().splitlines()
     assert lines.count("usiok") == lines.count("readyok") == 1
     assert lines[-1].startswith("bestmove ")
+    assert int(lines[-2].split(" nodes ")[1].split()[0]) >= 50_000
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("go", ["go infinite", "go", "go ponder nodes 50000", "go byoyomi 600000", "go mate infinite"])
+def test_a_search_that_does_not_end_in_time_is_interrupted_at_the_end_of_a_script(go):
+    script = f"isready\nposition sfen {HARD_MATE}\n{go}\n"
+    done = subprocess.run(COMMAND, input=script.encode(), capture_output=True, timeout=120)
+    assert done.stdout.decode().splitlines()[-1].split()[0] in ("bestmove", "checkmate")
+
+
+def test_a_search_is_interrupted_soon_after_the_end_of_a_session(start):
+    session = start()
+    session.send("isready").until("readyok")
+    time.sleep(SCRIPT_SECONDS)
+    session.send("position startpos", "go nodes 1000000000").until("info depth 5")
+    session.close_input()
+    session.until("bestmove")
+    assert session.ended() == 0
 
 
 def test_usiok_comes_before_numba_is_imported(start, tmp_path):
