@@ -40,6 +40,7 @@ from search.system.files import (
     write_atomically,
 )
 from search.system.metadata import parse_json, quoted, sort_header
+from search.system.options import OptionError
 from search.system.paths import PathLike
 
 FORMAT = "liteshogi evaluation network"
@@ -61,6 +62,14 @@ class NetworkFolder(FileNotFoundError):
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path}: a directory; fold a training run to a network file first")
         self.path = path
+
+
+class UnusedSetting(OptionError):
+    """The error for settings of an nn.bin that are given for a file of another kind."""
+
+    def __init__(self, path: PathLike, *fields: str) -> None:
+        own = "has a scale of its own" if fields == ("fv_scale",) else "describes itself"
+        super().__init__(f"{', '.join(f'`{field}`' for field in fields)}: {path} is no nn.bin and {own}", *fields)
 
 
 def _version(net: EvalNetwork) -> str:
@@ -272,17 +281,19 @@ def load_network(
     """Return the network of a file, an nn.bin of YaneuraOu too, or a shipped one by its name (`default`).
 
     fv_scale, architecture: the divisor of an nn.bin's output and YaneuraOu's name of the network, see
-    `nnue_file.read_nnue`; other files hold their own, and both are ignored for them. Raises OSError or ValueError, one
-    line that names the file and the fault.
+    `nnue_file.read_nnue`. Other files hold their own: then one that is not None raises UnusedSetting. Raises OSError or
+    ValueError, one line that names the file and the fault.
     """
-    path = network_file(path)
+    name, path = path, network_file(path)
     if path.is_dir():
         raise NetworkFolder(path)
     require_file(path)
+    given = {"fv_scale": fv_scale, "architecture": architecture}
+    unused = [field for field, value in given.items() if value is not None]
+    if unused and not is_nnue(path):
+        raise UnusedSetting(name, *unused)
     if is_in_package(path):
         return _load(path)
-    if not is_nnue(path):
-        fv_scale = architecture = None
     read = _read_file if path.stat().st_size < LARGE_FILE else _read_large
     return read_unchanged(path, lambda: read(path, fv_scale, architecture))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from search.levels import FULL, NAMES
 from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
+from search.system.files import message_of
 from search.system.options import OptionError
 from search.usi.adapter import Adapter, Refusal, Say
 from search.usi.network_options import NETWORK_OPTIONS, OPTION_OF, network_choice, with_options
@@ -110,11 +111,11 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
     def _load(self, engine: AlphaBetaEngine, values: OptionValues, say: Say) -> None:
         path = values.text("EvalFile")
         try:
-            engine.set_network(*network_choice(values))
+            self._set_network(engine, values, say)
         except (OSError, ValueError, MemoryError) as error:
             place = "" if os.path.isabs(path) else f" (the current folder is {os.getcwd()})"
             kept = self._network or self._fall_back(engine)
-            text, remedy = str(error), "Set EvalFile to a network file, or to default"
+            text, remedy = message_of(error), "Set EvalFile to a network file, or to default"
             if isinstance(error, OptionError):
                 text = with_options(error)
                 remedy = f"Set {' or '.join(OPTION_OF[field] for field in error.fields)} or another EvalFile"
@@ -125,6 +126,15 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
         network = engine.network
         kind = f"{network.feature_set.name}, {network.width} lanes, {network.perspectives} perspective(s)"
         say(f"EvalFile {path}: {kind}")
+
+    def _set_network(self, engine: AlphaBetaEngine, values: OptionValues, say: Say) -> None:
+        from search.evaluation.network_file import UnusedSetting
+
+        try:
+            engine.set_network(*network_choice(values))
+        except UnusedSetting as error:  # options of the last network may remain set
+            engine.set_network(values.text("EvalFile"))
+            say(f"{with_options(error)}; ignored. To change a scale, import the nn.bin with another one")
 
     def _fall_back(self, engine: AlphaBetaEngine) -> str:
         """Load the default network if no network has been read yet; return the name of the network in use."""

@@ -88,6 +88,12 @@ def test_the_scale_of_an_nn_bin_is_an_option(protocol, nnue_content, tmp_path):
     assert engine.network.output_divisor == 24
     protocol.send("setoption name FV_SCALE value 16").settle()
     assert engine.network.output_divisor == 16
+    said = "".join(protocol.send("setoption name FV_SCALE value 24", "setoption name EvalFile value default").settle())
+    assert "FV_SCALE: default is no nn.bin and has a scale of its own; ignored" in said
+    assert "EvalFile default: " in said
+    said = "".join(protocol.send("setoption name EvalArchitecture value SFNN_kp_64_7_32").settle())
+    assert "FV_SCALE, EvalArchitecture: default is no nn.bin" in said
+    protocol.send("setoption name FV_SCALE value 16", "setoption name EvalArchitecture value auto").settle()
     assert "outside 1 to 128" in "".join(protocol.send("setoption name FV_SCALE value 0").settle())
 
 
