@@ -15,6 +15,7 @@ from search.rules.movegen import is_legal
 from search.rules.position import do_move
 from search.rules.sfen import get_sfen, move_from_usi
 from search.score import within_evaluations
+from search.system.files import message_of
 
 NARROW_SHARE = 0.1
 """NarrowBook leaves out moves whose share of the games is smaller."""
@@ -96,7 +97,7 @@ def look_up(books: Sequence[Book], pos: np.void, rules: BookRules, say: Say) -> 
                     for move in found
                 ]
         except (OSError, ValueError) as error:
-            say(f"BookFile: {error}; continuing without this book")
+            say(f"BookFile: {message_of(error)}; continuing without this book")
     return []
 
 

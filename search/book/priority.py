@@ -12,6 +12,7 @@ from pathlib import Path
 from search.book.binary_book import MAGIC, BinaryBook
 from search.book.book_move import Book, Say
 from search.book.text_book import TextBook
+from search.system.files import message_of
 
 _EXTENSIONS = (".db", ".ybb")
 
@@ -26,7 +27,7 @@ def open_books(path: Path, say: Say) -> list[Book]:
         try:
             books.append(open_book(one, say))
         except (OSError, ValueError) as error:
-            say(f"BookFile: {error}; continuing without this book")
+            say(f"BookFile: {message_of(error)}; continuing without this book")
     return books
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from search.puct.onnx_file import first_line, require_onnx
 from search.score import is_mate
 from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
+from search.system.files import message_of
 from search.usi.adapter import Adapter, Refusal, Say
 from search.usi.usi_options import Check, FileName, Option, OptionValues, Spin
 
@@ -93,7 +94,7 @@ class PuctAdapter(Adapter["PuctEngine"]):
         try:
             engine.set_model(value)
         except (OSError, ValueError, MemoryError) as error:
-            self._refuse(str(error))
+            self._refuse(message_of(error))
             return
         try:
             engine.warm_up()

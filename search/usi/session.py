@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from search.clock import Budget, Margins, after_pondering, plan
 from search.compiling.progress import PROGRESS
+from search.system.files import message_of
 from search.system.threads import started
 from search.usi.adapter import Adapter
 from search.usi.alphabeta import AlphaBetaAdapter
@@ -121,7 +122,7 @@ class Session:
         except _UnavailableError:
             pass  # reported where it was raised
         except (ValueError, OSError, MemoryError, ImportError) as error:
-            self.say(str(error))
+            self.say(message_of(error))
         except Exception as error:  # a defect of this program; finishing the game matters more than a traceback
             self.say(f"{name} failed: {type(error).__name__}: {error}")
         return True
@@ -182,6 +183,7 @@ class Session:
         keeper = started(threading.Thread(target=self._keep_alive, args=(done,)))
         try:
             self._adapter.try_again()
+            self._thinking.try_again()
             self._applied = None
             self._said.clear()
             self._ready_engine(reporting=False)
@@ -420,7 +422,7 @@ class Session:
 def _message(error: Exception) -> str:
     """Return an error's message, with the name of its class if it is a defect."""
     expected = isinstance(error, (ValueError, OSError, MemoryError, ImportError))
-    return str(error) if expected and str(error) else f"{type(error).__name__}: {error}"
+    return message_of(error) if expected else f"{type(error).__name__}: {error}"
 
 
 def _import_engine() -> None:

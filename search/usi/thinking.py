@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from search.clock import OWN_DELAY, Punctuality
 from search.score import is_mate, mate_plies
+from search.system.files import message_of
 from search.system.threads import started
 from search.usi.adapter import Adapter, Say
 from search.usi.book_options import NO_BOOK, book_rules
@@ -57,6 +58,8 @@ class Thinking:
         """The books of BookFile in their order of priority."""
         self._books_due = True
         """Whether the books have to be opened: at the start, and after a GUI has set an option of theirs."""
+        self._books_faulty = False
+        """Whether a fault of a book was reported since the books were opened."""
         self._solver: MateSolver | None = None
         self._root_mate: RootMate | None = None
         self._unwritten: list[str] = []
@@ -111,7 +114,7 @@ class Thinking:
             with self._beside("Mate_Root_Search", "it"):
                 self._root_mate = RootMate()
         if self._books_due:
-            self._books_due, self._books = False, []
+            self._books_due, self._books_faulty, self._books = False, False, []
             with self._beside("BookFile", "a book"):
                 self._books = self._open_books()
 
@@ -122,9 +125,17 @@ class Thinking:
         from search.book.priority import book_paths, open_books
 
         path = Path(self._options.text("BookDir"), name).absolute()
-        if self._options.is_default("BookFile") and not book_paths(path, self._say_once)[0].exists():
+        if self._options.is_default("BookFile") and not book_paths(path, self._report_book)[0].exists():
             return []  # the default book need not exist
-        return open_books(path, self._say_once)
+        return open_books(path, self._report_book)
+
+    def _report_book(self, fault: str) -> None:
+        self._books_faulty = True
+        self._say_once(fault)
+
+    def try_again(self) -> None:
+        """Open books with faults again; called at `isready`."""
+        self._books_due |= self._books_faulty
 
     def option_set(self, name: str) -> None:
         """Note that a GUI has set this option: the same path may hold another book. A running search keeps its own."""
@@ -137,7 +148,7 @@ class Thinking:
         try:
             yield
         except Exception as error:
-            self._say_once(f"{what}: {str(error) or type(error).__name__}; continuing without {name}")
+            self._say_once(f"{what}: {message_of(error)}; continuing without {name}")
 
     # A search for a move
 
@@ -185,7 +196,7 @@ class Thinking:
 
         if engine.decided(Limits()) is not None:  # a declaration wins at once
             return None
-        found = choose(self._books, engine.position, book_rules(self._in_force), self._say_once)
+        found = choose(self._books, engine.position, book_rules(self._in_force), self._report_book)
         if found is None:
             return None
         engine.limit(None)

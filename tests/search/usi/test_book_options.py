@@ -64,6 +64,22 @@ def test_without_a_legal_move_the_book_is_not_used(session, tmp_path):
     assert not any("not legal" in line for line in lines)
 
 
+def test_a_missing_book_is_opened_again_at_isready(session, tmp_path):
+    book = tmp_path / "a.db"
+    set_book(session, book, f"sfen {START_SFEN}", "9g9f none 500 20 10")
+    assert session.send("position startpos", "go byoyomi 100").bestmove() == "9g9f"
+    book.unlink()
+    lines = session.send("position startpos", "go byoyomi 100").until("bestmove")
+    assert [line for line in lines if "BookFile" in line] == [
+        f"info string BookFile: {book}: no such file or directory; continuing without this book"
+    ]
+    for _ in range(2):
+        assert f"{book}: no such book" in "\n".join(session.send("isready").until("readyok"))
+    book.write_text(f"#YANEURAOU-DB2016 1.00\nsfen {START_SFEN}\n9g9f none 500 20 10\n")
+    assert not any("BookFile" in line for line in session.send("isready").until("readyok"))
+    assert session.send("position startpos", "go byoyomi 100").bestmove() == "9g9f"
+
+
 def test_version_2_has_limits_for_each_side():
     names = {version: {option.name for option in options} for version, options in OPTIONS.items()}
     assert names[2] - names[1] == {
