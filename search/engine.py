@@ -175,6 +175,8 @@ class Engine(ABC):
 
         Raises ValueError that names the first illegal move; then the previous position stays.
         """
+        if isinstance(moves, str):
+            raise TypeError(f"{moves!r} is one text: pass a list of moves")
         start, first = split_moves(sfen)
         pos, game = new_position(), (start, (*first, *moves))
         set_game(pos, *game, LONGEST_GAME)

@@ -60,7 +60,9 @@ class NetworkFolder(FileNotFoundError):
     """The error for a folder in place of a network's file, perhaps that of a training run; `path` is the folder."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"{path}: a directory; fold a training run to a network file first")
+        inside = path / "nn.bin"  # users of YaneuraOu know the folder, EvalDir
+        remedy = f"name {inside}" if inside.is_file() else "fold a training run to a network file first"
+        super().__init__(f"{path}: a directory; {remedy}")
         self.path = path
 
 

@@ -139,6 +139,10 @@ def _read(file: BinaryIO, fv_scale: int | None, named: str | None) -> EvalNetwor
 def _read_header(file: BinaryIO, size: int) -> tuple[str, int]:
     """Return the text and the file hash."""
     head = file.read(_HEADER.size)
+    if head[8:10] == b'{"':
+        raise ValueError(
+            "a safetensors file, not an nn.bin; a network of LiteShogi needs no import, and a name in .safetensors"
+        )
     if len(head) >= _HASH.size and (version := _HASH.unpack_from(head)[0]) != VERSION:
         raise ValueError(f"version 0x{version:08X}, expected 0x{VERSION:08X} (YaneuraOu's nn.bin)")
     if len(head) < _HEADER.size:

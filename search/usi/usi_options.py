@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 ENTERING_KING_RULES = ("NoEnteringKing", "CSARule24", "CSARule24H", "CSARule27", "CSARule27H", "TryRule")
 """YaneuraOu's names; those ending in H consider a handicap, see `search.rules.declaration`."""
@@ -130,7 +131,9 @@ class OptionValues:
         """Set an option from text; return its declared name. Raises ValueError for an unknown option or a bad value."""
         option = self._options.get(name.lower())
         if option is None:
-            raise ValueError(f"unknown option {name[:60]!r}")
+            near = get_close_matches(name[:60].lower(), self._options, 1)
+            hint = f"; did you mean {self._options[near[0]].name}?" if near else ""
+            raise ValueError(f"unknown option {name[:60]!r}{hint}")
         self._values[option.name] = option.read(text)
         self.settings += 1
         return option.name

@@ -242,6 +242,11 @@ def test_invalid_limits_are_refused_by_name(engine, limit, number):
         engine.analyse("startpos", **{limit: number})
 
 
+def test_moves_in_one_text_are_refused(engine):
+    with pytest.raises(TypeError, match="'7g7f 3c3d' is one text: pass a list"):
+        engine.analyse("startpos", "7g7f 3c3d", depth=1)
+
+
 def test_a_search_is_stopped_from_another_thread(engine):
     timer = threading.Timer(0.1, engine.stop)
     timer.start()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +26,15 @@ from search.evaluation.network import (
     centipawns_reference,
     evaluate_reference,
 )
-from search.evaluation.network_file import FORMAT, _checksum, _description, _tensors, load_network, save_network
+from search.evaluation.network_file import (
+    FORMAT,
+    _checksum,
+    _description,
+    _tensors,
+    UnusedSetting,
+    load_network,
+    save_network,
+)
 from search.evaluation.stacks import make_stacks
 
 SMALL = ("k_p", 32, (8,), 2)
@@ -256,6 +266,16 @@ def test_foreign_files_are_identified(tmp_path: Path) -> None:
         load_network(tmp_path / "nowhere.safetensors")
     with pytest.raises(FileNotFoundError, match="fold a training run"):
         load_network(tmp_path)
+    (tmp_path / "nn.bin").touch()
+    with pytest.raises(FileNotFoundError, match=f"a directory; name {re.escape(str(tmp_path / 'nn.bin'))}"):
+        load_network(tmp_path)
+
+
+@pytest.mark.parametrize("given", [{"fv_scale": 24}, {"architecture": "kp_32x2-8-32"}])
+def test_settings_of_an_nn_bin_are_refused_for_other_files(given: dict[str, Any]) -> None:
+    with pytest.raises(UnusedSetting, match="default is no nn.bin") as refused:
+        load_network("default", **given)
+    assert refused.value.fields == tuple(given)
 
 
 WRONG = [

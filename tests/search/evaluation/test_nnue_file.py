@@ -21,6 +21,7 @@ from search.evaluation.network_record import network_record
 from search.evaluation.nnue_architecture import Architecture, parse_name
 from search.evaluation.nnue_file import read_nnue
 from search.evaluation.nnue_identification import MissingSetting
+from search.evaluation.shipped import network_file
 from search.evaluation.static_evaluation import evaluate_sfens
 from search.rules.sfen import get_sfen, position_from_sfen
 from search.rules.shogi import EMPTY, KINDS
@@ -271,6 +272,7 @@ def damaged(content: bytes) -> dict[str, tuple[bytes, str]]:
         "one byte more": (content + b"\0", f"too long: expected {size:,} .*, found {size + 1:,}; .* names kp"),
         "twice": (content * 2, "too long"),
         "another version": (b"\x20\x2f\xf3\x7a" + content[4:], r"version 0x7AF32F20, expected 0x7AF32F16"),
+        "a network of LiteShogi": (network_file("default").read_bytes(), "a safetensors file, not an nn.bin"),
         "endless words": (content[:8] + b"\xff" * 4 + content[12:], "4,294,967,295 bytes of text"),
         "another feature set": (
             other,

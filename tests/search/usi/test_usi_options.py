@@ -62,6 +62,24 @@ def test_option_values_are_set():
         assert values.text("EvalFile") == "default"
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("EvalDir", "EvalFile"),
+        ("Hash", "USI_Hash"),
+        ("DrawValueBlack", "Draw_Value_Black"),
+        ("Skill Level", "Level"),
+        ("Contempt", ""),
+        ("H" * 1_000_000, ""),
+    ],
+)
+def test_an_unknown_option_names_the_one_that_is_meant(name, meant):
+    values = OptionValues(OPTIONS)
+    with pytest.raises(ValueError, match="unknown option") as refused:
+        values.set(name, "1")
+    assert str(refused.value).partition("; ")[2] == (meant and f"did you mean {meant}?")
+
+
 def test_limits_of_go_are_parsed():
     limits, messages = parse_go("ponder btime 1000 wtime -20 binc 3 winc 4 byoyomi 5")
     assert limits == Go(Clocks(btime=1000, wtime=0, byoyomi=5, binc=3, winc=4), ponder=True)
