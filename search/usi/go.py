@@ -37,12 +37,16 @@ def shown(word: str) -> str:
     return repr(word[:40].encode("ascii", "replace").decode())
 
 
-def parse_go(text: str) -> tuple[Go, list[str]]:
-    """Read the words after `go`. Returns the limits and messages about words that were ignored."""
+def parse_go(text: str, late: bool = False) -> tuple[Go, list[str]]:
+    """Read the words after `go`, or with `late` those after `ponderhit`, to which a `go` has given limits.
+
+    Returns the limits and messages about words that were ignored. A `go` whose only limits cannot be read has those of
+    an empty clock, because it should not search without end.
+    """
     words = text.split()
     values: dict[str, Any] = {}
     messages: list[str] = []
-    index = 0
+    index, unread = 0, False
     while index < len(words):
         word = words[index]
         index += 1
@@ -53,11 +57,15 @@ def parse_go(text: str) -> tuple[Go, list[str]]:
                 index += 1
             else:
                 messages.append(f"go {word}: requires a whole number; ignored")
+                unread = True
         elif word == "mate":
             values["mate"] = -1
             if index < len(words) and re.fullmatch(r"[0-9]{1,18}", words[index]):
                 values["mate"] = int(words[index])
                 index += 1
+            elif index < len(words) and re.match("[+-]?[0-9]", words[index]):
+                messages.append(f"go mate: requires milliseconds, not {shown(words[index])}; ignored")
+                index, unread = index + 1, True
         elif word in ("ponder", "infinite"):
             values[word] = True
         elif word == "searchmoves":
@@ -72,6 +80,13 @@ def parse_go(text: str) -> tuple[Go, list[str]]:
     for name in ("depth", "nodes"):
         if values.get(name) == 0:
             values[name] = 1
+    if "mate" in values:
+        is_endless = values["mate"] == -1 and not values.keys() & {"nodes", "infinite"}
+    else:
+        is_endless = not values.keys() & {*_NUMBERS, "infinite"}
+    if is_endless and unread and not late:
+        messages.insert(0, "go: no limit can be read; searching briefly")
+        values |= {"mate": 0} if "mate" in values else {"btime": 0, "wtime": 0}
     clocks = Clocks(**{name: values.pop(name) for name in _CLOCKS if name in values})
     if "mate" in values and clocks.running:
         messages.append("go mate: the time limit is `go mate MILLISECONDS`; clocks are ignored")

@@ -379,7 +379,7 @@ class Session:
             self._thinking.release()
             return
         now = time.perf_counter()
-        late, messages = parse_go(rest)
+        late, messages = parse_go(rest, late=True)
         for message in messages:
             self.say(message)
         # The clocks of an early `go ponder` come with `ponderhit`.

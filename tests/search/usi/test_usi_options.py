@@ -101,9 +101,39 @@ def test_a_search_for_mate_has_no_clock():
     assert "`go mate MILLISECONDS`" in message
 
 
-@pytest.mark.parametrize("text", ["depth", "depth x", "btime 10x", "btime " + "9" * 30, "sideways", "nodes 1.5"])
-def test_unreadable_limits_are_ignored(text):
+UNREADABLE = (
+    "depth",
+    "depth x",
+    "btime 10x",
+    "btime " + "9" * 30,
+    "nodes 1.5",
+    "nodes 1e3",
+    "movetime 100.5",
+    "byoyomi",
+)
+
+
+@pytest.mark.parametrize("text", UNREADABLE)
+def test_a_search_whose_only_limits_are_unreadable_is_brief(text):
     limits, messages = parse_go(text)
-    assert limits == Go()
+    assert limits == Go(Clocks(btime=0, wtime=0))
+    assert "searching briefly" in messages[0]
+    assert 1 < len(messages) <= 4
+    assert all(message.startswith("go") for message in messages)
+
+
+@pytest.mark.parametrize("text", [*UNREADABLE, "sideways"])
+def test_unreadable_limits_are_ignored(text):
+    limits, messages = parse_go(f"depth 3 {text}")
+    assert limits == Go(depth=3)
     assert 1 <= len(messages) <= 4
     assert all(message.startswith("go") for message in messages)
+    assert parse_go(f"infinite {text}")[0] == Go(infinite=True)
+    assert parse_go(text, late=True)[0] == Go()
+
+
+@pytest.mark.parametrize("text", ["mate 100.5", "mate -1", "mate nodes 1e3"])
+def test_a_mate_search_whose_only_limits_are_unreadable_is_brief(text):
+    limits, messages = parse_go(text)
+    assert limits == Go(mate=0)
+    assert "searching briefly" in messages[0]
