@@ -28,10 +28,10 @@ from search.evaluation.network import (
 )
 from search.evaluation.network_file import (
     FORMAT,
+    UnusedSetting,
     _checksum,
     _description,
     _tensors,
-    UnusedSetting,
     load_network,
     save_network,
 )
@@ -273,7 +273,7 @@ def test_foreign_files_are_identified(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("given", [{"fv_scale": 24}, {"architecture": "kp_32x2-8-32"}])
 def test_settings_of_an_nn_bin_are_refused_for_other_files(given: dict[str, Any]) -> None:
-    with pytest.raises(UnusedSetting, match="default is no nn.bin") as refused:
+    with pytest.raises(UnusedSetting, match=r"default is no nn\.bin") as refused:
         load_network("default", **given)
     assert refused.value.fields == tuple(given)
 
