@@ -14,7 +14,7 @@ from experiments.resnet.network import ResnetConfig
 from experiments.resnet.train import ResnetTraining
 from lite.networks.build import CONFIGS
 from lite.training.optimiser import OptimiserConfig
-from lite.training.options import ValueTraining
+from lite.training.options import ValueTraining, has_progress_axis
 from lite.typed import nearest, typed
 from search.system.metadata import quoted
 
@@ -38,6 +38,8 @@ def training_of(options: Mapping[str, Any], place: str) -> Training:
     parts = {"network": _network(str(kind)), "optimiser": OptimiserConfig}
     given = {"data": [], **{name: value for name, value in options.items() if name != "kind"}}
     made: Training = from_flat(outer, parts, given, place, OF_A_RUN)
+    if isinstance(made, ValueTraining) and not has_progress_axis(made.network):
+        return replace(made, progress_table=None)  # a plan gives one to all of its networks
     return made
 
 

@@ -18,6 +18,7 @@ from lite.training.folder import network_file
 from lite.training.optimiser import DEFAULT_RATES, OptimiserConfig
 from lite.training.targets import ScoreWinRates
 from lite.training.win_rate_model import WinRateModel
+from search.evaluation.stacks import PROGRESS
 from search.score import CP_PER_LOGIT
 from search.system.bounds import MOST_AT_ONCE, check_numbers
 from search.system.files import require_utf8
@@ -171,6 +172,11 @@ class TrainingOptions:
         return {name: json_safe(value) for name, value in asdict(self).items() if name not in free}
 
 
+def has_progress_axis(network: NetworkConfig) -> bool:
+    """Return whether the progress of the game selects a network's stack."""
+    return not PROGRESS.keys().isdisjoint(getattr(network, "stacks", ()))
+
+
 @dataclass(frozen=True)
 class ValueTraining(TrainingOptions):
     """Options of the training of a value network."""
@@ -196,8 +202,7 @@ class ValueTraining(TrainingOptions):
     rounding."""
     progress_table: Path | None = None
     """Table of a progress axis of the stacks: an nn.bin, a network or a progress.bin. None means that it is learnt from
-    the move numbers of the data, or taken over from the network that the run starts from. Networks without such an
-    axis ignore it, so that a plan can give it to all of its networks."""
+    the move numbers of the data, or taken over from the network that the run starts from. Requires such an axis."""
     device: Literal["cpu", "cuda"] = "cpu"
     """Device that trains: cpu, with this program's own kernels, or cuda, a GPU."""
 
@@ -223,6 +228,11 @@ class ValueTraining(TrainingOptions):
         if self.correct is not None and (self.wrm is not None or getattr(self.network, "draw", False)):
             raise OptionError(
                 f"`correct` {self.correct}: a correction has one output, a logit; leave out `wrm` and `draw`", "correct"
+            )
+        if self.progress_table is not None and not has_progress_axis(self.network):
+            raise OptionError(
+                f"`progress_table` {self.progress_table}: progress selects no stack of this network; leave it out",
+                "progress_table",
             )
 
     @property

@@ -201,6 +201,16 @@ def test_plans_of_the_documents_are_valid(name: str) -> None:
     assert read_plan(ROOT / "docs" / name).spaces
 
 
+def test_a_progress_table_of_a_plan_is_for_networks_with_a_progress_axis() -> None:
+    given = {"kind": "dense", "data": ["d"], "hidden": [15, 32], "shortcut": True, "progress-table": "p.bin"}
+    tables = []
+    for stacks in ([], ["progress8"]):
+        training = checked_training(given | {"stacks": stacks}, "here")
+        assert isinstance(training, ValueTraining)
+        tables.append(training.progress_table)
+    assert tables == [None, Path("p.bin")]
+
+
 def test_labels_distinguish_values_that_are_alike_in_brief() -> None:
     plan = planned(
         point=[

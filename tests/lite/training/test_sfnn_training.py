@@ -15,9 +15,11 @@ from export.nnue import write_nnue
 from export.positions import random_sample
 from export.quantise_nnue import quantise_nnue
 from lite.networks.from_integers import trainable
+from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import KpConfig, NnueNetwork
 from lite.networks.sfnn import SfnnConfig, SfnnNetwork
 from lite.networks.transfer import source_stacks, start_from
+from lite.networks.value_network import NetworkConfig
 from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import load_model, save_model
 from lite.training.log import Steps, lines_of, read_log
@@ -82,6 +84,15 @@ def test_a_progress_table_fits_the_move_numbers(tmp_path: Path) -> None:
     found, bias = read_progress_table(tmp_path / "progress.bin")
     assert (np.abs(found - 65536 * plain) <= 0.5).all()
     assert bias == 0
+
+
+@pytest.mark.parametrize("network", [LiteConfig(), SfnnConfig("kp", 64, (8, 16), ("k3k3",))])
+def test_a_table_without_a_progress_axis_is_refused(network: NetworkConfig, tmp_path: Path) -> None:
+    table = tmp_path / "progress.bin"
+    options = ValueTraining((tmp_path / "a.psv",), tmp_path / "run", network=network, progress_table=table)
+    with pytest.raises(OptionError) as refusal:
+        options.check()
+    assert refusal.value.fields == ("progress_table",)
 
 
 @pytest.mark.filterwarnings("error")
