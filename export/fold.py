@@ -178,8 +178,6 @@ def _joined(correction: Any, onto: str, corrected: str | None) -> DensePieceSqua
             raise ValueError("the trained network corrects none; leave this out")
         if sha256_of(path) != corrected:
             raise ValueError(f"the trained network corrects another, of SHA-256 {corrected}")
-        if not isinstance(correction, DensePieceSquareNetwork):
-            raise ValueError("only a dense network corrects another")
         return join(dense_network(load_network(path)), correction)
     except ValueError as error:
         raise OptionError(f"`onto` {onto}: {error}", "onto") from None

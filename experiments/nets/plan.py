@@ -27,7 +27,9 @@ from typing import Any, Literal
 
 from experiments.nets.data import Data, read_data, refuse_circles
 from experiments.nets.space import Space, combinations, ends, in_brief, option_label, read_choices
-from experiments.nets.training import KINDS, checked_training, default_options
+from experiments.nets.training import KINDS, checked_training, default_options, training_of
+from lite.training.correction import corrected_network
+from lite.training.options import ValueTraining
 from lite.typed import typed
 from search.system.metadata import quoted
 
@@ -332,13 +334,21 @@ class Plan:
                 raise ValueError(f"table {name!r}: form 'kinds' needs [measure.kinds]")
 
     def check_effects(self, plays: bool) -> None:
-        """Raise ValueError for entries without effect, which a sweep refuses and a report ignores.
+        """Raise OSError or ValueError for what a sweep refuses and a report ignores: entries without effect, and
+        corrections that cannot be added to their networks.
 
         `plays`: whether the plan's games are played."""
         if self.search == "grid" and self.points:
             raise ValueError(f"points {self.points}: search 'grid' takes every combination; choose 'random' for fewer")
         if plays and self.playing and self.playing.who == "named" and not any(entry.games for entry in self.entries):
             raise ValueError("play: who = 'named', but no point has `games = true`")
+        for point in self.known_points():
+            training = training_of(point.options, point.label) if "correct" in point.options else None
+            if isinstance(training, ValueTraining):
+                try:
+                    corrected_network(training)
+                except ValueError as error:
+                    raise ValueError(f"{point.label}: {error}") from None
 
     def _check_entry(self, entry: Entry, is_peer: bool, place: str, names: set[str]) -> None:
         fault = entry.fault()

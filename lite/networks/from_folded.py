@@ -37,12 +37,25 @@ def dense_network(network: EvalNetwork) -> DensePieceSquareNetwork:
     Lite and untied networks, too, become dense ones, as their lines are summed in the rows. The normalisation leaves
     the sums as they are and has seen no batch. Raises ValueError for a network of another arithmetic.
     """
+    model = dense_config(network).build()
+    with torch.no_grad():
+        _fill_first_layer(model, network)
+        for number, (weight, bias) in enumerate(_float_layers(network)):
+            _fill_layer(model, number, torch.from_numpy(weight), torch.from_numpy(bias))
+    if network.stacks.progress_weight is not None:
+        assert model.layer_stacks is not None
+        model.layer_stacks.set_progress(network.stacks.progress_weight, network.stacks.progress_bias)
+    return model
+
+
+def dense_config(network: EvalNetwork) -> DenseConfig:
+    """Return the options of `dense_network`. Raises ValueError for a network of another arithmetic."""
     if network.feature_set.name not in FEATURE_SETS or network.shards is not None:
         raise ValueError("it is not a folded network")
     hidden = network.hidden
     if network.shortcut:
         hidden = (hidden[0] - 1, *hidden[1:])
-    config = DenseConfig(
+    return DenseConfig(
         width=network.width,
         hidden=hidden,
         perspectives=network.perspectives,  # type: ignore[arg-type]
@@ -54,15 +67,6 @@ def dense_network(network: EvalNetwork) -> DensePieceSquareNetwork:
         shortcut=network.shortcut,
         stacks=network.stacks.tokens,  # type: ignore[arg-type]
     )
-    model = config.build()
-    with torch.no_grad():
-        _fill_first_layer(model, network)
-        for number, (weight, bias) in enumerate(_float_layers(network)):
-            _fill_layer(model, number, torch.from_numpy(weight), torch.from_numpy(bias))
-    if network.stacks.progress_weight is not None:
-        assert model.layer_stacks is not None
-        model.layer_stacks.set_progress(network.stacks.progress_weight, network.stacks.progress_bias)
-    return model
 
 
 def _king_name(features: FeatureSet) -> KingName:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import torch
 
 from lite.networks.dense import DenseConfig, DensePieceSquareNetwork
 from lite.networks.first_layer import CHECK_ROW
+from lite.networks.value_network import NetworkConfig
 
 
 def join(network: DensePieceSquareNetwork, correction: DensePieceSquareNetwork) -> DensePieceSquareNetwork:
@@ -15,10 +17,10 @@ def join(network: DensePieceSquareNetwork, correction: DensePieceSquareNetwork) 
 
     Lanes and hidden outputs of both stand side by side, and no weight connects them. A correction does not know
     positions in check, which the search never evaluates: there it adds what it would add without the check. Raises
-    ValueError if the two have different features, activations or numbers of layers, or parts that only one layer of a
-    kind can have.
+    ValueError if `joined_config` does.
     """
-    config = _joined_config(network, correction)
+    assert isinstance(network.network_config, DenseConfig)
+    config = joined_config(network.network_config, correction.network_config)
     joined = config.build().eval()
     halves = (network, correction)
     with torch.no_grad():
@@ -45,21 +47,37 @@ def join(network: DensePieceSquareNetwork, correction: DensePieceSquareNetwork) 
     return joined
 
 
-_WIDTHS = ("width", "hidden")
+def joined_config(network: DenseConfig, correction: NetworkConfig) -> DenseConfig:
+    """Return the options of the network that is the sum of a network and a correction with these options.
+
+    Raises ValueError unless both are dense networks that differ only in `width` and the sizes of `hidden`, without
+    parts of which a network has only one; it names the options at fault.
+    """
+    if single := _differences(network, replace(network, **_PLAIN)):
+        raise ValueError(f"a network with {', '.join(single)} cannot be corrected")
+    if network.activation in _WITHOUT_SUM:
+        raise ValueError(f"a network with activation {network.activation} cannot be corrected")
+    needed = (
+        f"a correction must be a dense network with the same perspectives ({network.perspectives}), king "
+        f"({network.king}), activation ({network.activation}) and number of hidden layers ({len(network.hidden)})"
+    )
+    if not isinstance(correction, DenseConfig):
+        raise ValueError(f"{needed}, not {correction.name}")
+    others = _differences(correction, replace(network, width=correction.width, hidden=correction.hidden))
+    if len(correction.hidden) != len(network.hidden):
+        others.append(f"number of hidden layers {len(correction.hidden)}")
+    if others:
+        raise ValueError(f"{needed}, not {', '.join(others)}")
+    hidden = tuple(one + other for one, other in zip(network.hidden, correction.hidden, strict=True))
+    return replace(network, width=network.width + correction.width, hidden=hidden)
 
 
-def _joined_config(network: DensePieceSquareNetwork, correction: DensePieceSquareNetwork) -> DenseConfig:
-    ours, theirs = network.network_config, correction.network_config
-    assert isinstance(ours, DenseConfig)
-    assert isinstance(theirs, DenseConfig)
-    left_out = dict.fromkeys(_WIDTHS)
-    plain = replace(ours, draw=False, buckets=1, hidden_squares=False, shortcut=False, stacks=())
-    same = vars(ours) | left_out == vars(theirs) | left_out and len(ours.hidden) == len(theirs.hidden)
-    if not same or ours != plain or ours.activation in ("dual", "pairwise"):
-        raise ValueError(
-            f"a network of {ours.as_json()} cannot be joined with a correction of {theirs.as_json()}: both need the "
-            "same perspectives, king and activation (relu, clipped or squared), as many hidden layers, and no draw, "
-            "buckets, stacks, shortcut or squares"
-        )
-    hidden = tuple(one + other for one, other in zip(ours.hidden, theirs.hidden, strict=True))
-    return replace(ours, width=ours.width + theirs.width, hidden=hidden)
+_PLAIN: dict[str, Any] = {"draw": False, "buckets": 1, "hidden_squares": False, "shortcut": False, "stacks": ()}
+"""Options of a network without parts of which it has only one."""
+_WITHOUT_SUM = ("dual", "pairwise")
+"""Activations that arrange the lanes of two networks otherwise than side by side."""
+
+
+def _differences(config: DenseConfig, other: DenseConfig) -> list[str]:
+    """Return the options of `config`, each as "name value", that differ from those of `other`."""
+    return [f"{name} {value}" for name, value in vars(config).items() if value != getattr(other, name)]

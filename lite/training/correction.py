@@ -10,12 +10,36 @@ from __future__ import annotations
 
 import numpy as np
 
+from lite.networks.from_folded import dense_config
+from lite.networks.joined import joined_config
+from lite.training.folder import network_file
+from lite.training.options import ValueTraining
 from lite.training.targets import sigmoid
+from search.evaluation.network import EvalNetwork
+from search.evaluation.network_file import load_network
+from search.system.options import OptionError
 
 DECIDED = 2.5
 """Largest logit of the corrected network in a position that is learnt; beyond it, 1,500 cp, nothing matters."""
 CERTAIN = 5.0
 """Largest logit of a target that is learnt: mates are for the search to find."""
+
+
+def corrected_network(options: ValueTraining) -> EvalNetwork | None:
+    """Return the network that a training corrects; None if the trained network stands alone.
+
+    Raises OSError, or OptionError if no correction of these options can be added to the network.
+    """
+    if options.correct is None:
+        return None
+    try:
+        network = load_network(network_file(options.correct))
+        joined_config(dense_config(network), options.network)
+    except OptionError:
+        raise
+    except ValueError as error:
+        raise OptionError(f"`correct` {options.correct}: {error}", "correct") from None
+    return network
 
 
 def is_learnt(logits: np.ndarray, target: np.ndarray) -> np.ndarray:

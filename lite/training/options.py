@@ -183,8 +183,9 @@ class ValueTraining(TrainingOptions):
 
     network: NetworkConfig = field(default_factory=LiteConfig)
     correct: Path | None = None
-    """Learn a correction of this folded network or nn.bin, or of a shipped one by its name: what the labels know beyond
-    its evaluation, their scale apart. Positions in check are left out. `fold` adds the correction to the network."""
+    """Learn a correction of this folded dense network (a file, or a shipped name): what the labels know beyond its
+    evaluation, except for its scale. Positions in check are left out. `fold` adds the correction to the network.
+    Requires a dense network with the same perspectives, king, activation and number of hidden layers."""
     quiet: bool = False
     """Leave out positions whose move is a capture; the search resolves exchanges itself. Positions without a move are
     kept."""
@@ -225,10 +226,8 @@ class ValueTraining(TrainingOptions):
         if not 0 <= self.saturation < float("inf"):
             raise OptionError(f"`saturation` {self.saturation}: must be 0 or more", "saturation")
         check_numbers(self, "quantised_epochs", least=0, most=self.epochs)
-        if self.correct is not None and (self.wrm is not None or getattr(self.network, "draw", False)):
-            raise OptionError(
-                f"`correct` {self.correct}: a correction has one output, a logit; leave out `wrm` and `draw`", "correct"
-            )
+        if self.correct is not None and self.wrm is not None:
+            raise OptionError(f"`correct` {self.correct}: a correction is a logit; leave out `wrm`", "correct", "wrm")
         if self.progress_table is not None and not has_progress_axis(self.network):
             raise OptionError(
                 f"`progress_table` {self.progress_table}: progress selects no stack of this network; leave it out",

@@ -36,7 +36,7 @@ from lite.training.network_origin import NetworkOrigin
 from lite.training.options import TrainingOptions
 from lite.training.progress import Progress
 from lite.training.remarks import Facts, conclusion, gpu_name, introduction, refused_while_reading
-from lite.training.run_plan import corrected_network, plan_training, verb_of
+from lite.training.run_plan import corrected_by, plan_training, verb_of
 from lite.training.state import AnyOptions, Extension, InitialNetwork, RunState, SavedRun, write_state
 from lite.training.targets import TargetSchedule
 from lite.training.task import Task
@@ -98,7 +98,7 @@ class Run:
                 data.rewind()
                 self.learner.average.restart(self.learner.model)
         self._watch: Callable[[str], None] | None = None
-        correct = corrected_network(options)
+        correct = corrected_by(options)
         corrected = () if correct is None else digests_behind_network(network_file(correct))
         self._inherited = frozenset(() if self.init_from is None else self.init_from.data_digests).union(corrected)
         """Digests of the data behind the networks that the run began from."""
@@ -233,7 +233,7 @@ class Run:
         if not options.valid or (self.step and not self.held_out.changed):
             return
         yield same_games_warning(self._behind, options.valid, "the data")
-        for network, verb in ((options.init_from, "starts from"), (corrected_network(options), "corrects")):
+        for network, verb in ((options.init_from, "starts from"), (corrected_by(options), "corrects")):
             if network is not None:
                 learnt_from = f"the data of the network that the run {verb}"
                 yield leakage_warning(str(network), options.valid, learnt_from=learnt_from)

@@ -24,7 +24,7 @@ def plan_training(options: TrainingOptions, init_from: InitialNetwork | None) ->
     free = {name for name in configuration if name in FREE_OPTIONS}
     nets = [] if init_from is None else [Net("init_from", init_from.file, init_from.sha256)]
     places = [] if options.init_from is None else [options.init_from]
-    if (correct := corrected_network(options)) is not None:
+    if (correct := corrected_by(options)) is not None:
         corrected = network_file(correct)
         nets.append(Net("correct", corrected.name, sha256_of(corrected)))
         places.append(correct)
@@ -45,7 +45,7 @@ def plan_training(options: TrainingOptions, init_from: InitialNetwork | None) ->
     )
 
 
-def corrected_network(options: TrainingOptions) -> Path | None:
+def corrected_by(options: TrainingOptions) -> Path | None:
     """Return the network that the trained one corrects; None if it stands alone."""
     return options.correct if isinstance(options, ValueTraining) else None
 

@@ -16,8 +16,7 @@ from lite.networks.transfer import start_from
 from lite.networks.value_network import ValueNetwork
 from lite.records.batch import Batch, labelled_dtype
 from lite.training.checkpoint import NETWORK, file_format, json_safe, load_model, save_model
-from lite.training.correction import is_learnt, targets_beyond_scale
-from lite.training.folder import network_file
+from lite.training.correction import corrected_network, is_learnt, targets_beyond_scale
 from lite.training.loss import value_loss
 from lite.training.metrics import Metrics, log_losses
 from lite.training.network_origin import NetworkOrigin
@@ -28,7 +27,6 @@ from lite.training.sum_statistics import take_statistics
 from lite.training.targets import drawn_games
 from lite.training.task import HeldOutFigures, Task
 from lite.workers import Workers
-from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.evaluation.static_evaluation import static_logits
 from search.rules.shogi import EMPTY, MIRRORED_SQUARE, NO_MOVE, SQUARES, WHITE
@@ -60,7 +58,7 @@ class ValueTask(Task):
     def __init__(self, options: ValueTraining, workers: Workers) -> None:
         """Raises OSError or ValueError where a network that is named cannot be used."""
         super().__init__(options, workers)
-        self.corrected = _corrected(options.correct)
+        self.corrected = corrected_network(options)
         """The network that the trained one corrects; None if it stands alone."""
 
     def untrained(self) -> ValueNetwork:
@@ -234,17 +232,6 @@ class ValueTask(Task):
 
     def save_network(self, path: Path, model: Any, origin: NetworkOrigin) -> None:
         save_model(path, model, json_safe(asdict(origin)))
-
-
-def _corrected(path: Path | None) -> EvalNetwork | None:
-    if path is None:
-        return None
-    try:
-        return load_network(network_file(path))
-    except OptionError:
-        raise
-    except ValueError as error:
-        raise OptionError(f"`correct`: {error}", "correct") from None
 
 
 def _logits(outputs: np.ndarray) -> torch.Tensor:

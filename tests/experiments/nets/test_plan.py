@@ -211,6 +211,19 @@ def test_a_progress_table_of_a_plan_is_for_networks_with_a_progress_axis() -> No
     assert tables == [None, Path("p.bin")]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"point": [{"name": "a", "correct": "squared-64-16", "perspectives": 2}]},
+        {"point": [], "space": [{"kind": ["lite"], "correct": ["squared-64-16"]}]},
+    ],
+)
+def test_a_sweep_refuses_corrections_that_cannot_be_added_to_their_network(options: dict[str, Any]) -> None:
+    plan = planned(**options)
+    with pytest.raises(ValueError, match=r"^(a|lite): `correct` squared-64-16: a correction must be a dense network"):
+        plan.check_effects(plays=False)
+
+
 def test_labels_distinguish_values_that_are_alike_in_brief() -> None:
     plan = planned(
         point=[

@@ -63,26 +63,27 @@ def test_in_check_the_correction_is_that_without_the_check() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("changes", "named"),
     [
-        {"perspectives": 1},
-        {"king": "none"},
-        {"activation": "clipped"},
-        {"hidden": (4,)},
-        {"draw": True},
-        {"buckets": 2},
-        {"shortcut": True},
-        {"stacks": ("k3k3",)},
+        ({"perspectives": 1}, "perspectives 1"),
+        ({"king": "none"}, "king none"),
+        ({"activation": "clipped"}, "activation clipped"),
+        ({"hidden": (4,)}, "number of hidden layers 1"),
+        ({"draw": True}, "draw True"),
+        ({"buckets": 2}, "buckets 2"),
+        ({"shortcut": True}, "shortcut True"),
+        ({"stacks": ("k3k3",)}, "stacks .*k3k3"),
     ],
 )
-def test_networks_that_do_not_fit_are_refused(changes: dict[str, Any]) -> None:
+def test_networks_that_do_not_fit_are_refused_by_the_options_that_differ(changes: dict[str, Any], named: str) -> None:
     network, correction = made(BASE, 1), made(dataclasses.replace(BASE, **changes), 2)
-    with pytest.raises(ValueError, match="cannot be joined"):
+    with pytest.raises(ValueError, match=f"must be a dense network with the same .*, not {named}"):
         join(network, correction)
 
 
 @pytest.mark.parametrize("parts", [{"activation": "dual"}, {"activation": "pairwise"}, {"buckets": 2}])
 def test_parts_that_only_one_can_have_are_refused(parts: dict[str, Any]) -> None:
     config = dataclasses.replace(BASE, **parts)
-    with pytest.raises(ValueError, match="cannot be joined"):
+    (named,) = parts
+    with pytest.raises(ValueError, match=f"a network with {named} .* cannot be corrected"):
         join(made(config, 1), made(config, 2))

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lite.networks.dense import DenseConfig
+from lite.networks.lite_value import LiteConfig
 from lite.records.formats import hcpe_dtype
 from lite.records.reader import read_all
 from lite.training.checkpoint import load_model, load_state
@@ -19,15 +20,14 @@ from lite.training.correction import CERTAIN, DECIDED, is_learnt, targets_beyond
 from lite.training.log import EpochTest, lines_of, read_log
 from lite.training.targets import sigmoid
 from lite.training.train import train_value
-from search.evaluation.network_file import load_network
-from search.evaluation.nnue_identification import MissingSetting
+from search.evaluation.network_file import load_network, save_network
 from search.evaluation.shipped import network_file
 from search.evaluation.static_evaluation import evaluate_sfens, static_logits
 from search.system.options import OptionError
-from tests.yaneuraou_networks import network_bytes, without_text
+from tests.yaneuraou_networks import network_bytes
 
 SMALL: dict[str, Any] = {
-    "network": DenseConfig(width=8, hidden=(4,), perspectives=2, activation="squared", king="mirrored"),
+    "network": DenseConfig(width=8, hidden=(4,), perspectives=2, activation="squared"),
     "lambda_": 1.0,
     "error_exponent": 2.0,
 }
@@ -84,7 +84,9 @@ def test_a_run_resumes_with_the_network_that_it_corrects_wherever_that_lies(opti
     run = options(records, tmp_path / "run", correct=named, max_steps=3, **SMALL)
     train_value(run)
     named.rename(moved)
-    named.write_bytes(network_file("dense-64-16").read_bytes())
+    other = load_network(moved)
+    other.provenance["note"] = "another file"
+    save_network(other, named)
     with pytest.raises(ValueError, match="begun with correct"):
         train_value(dataclasses.replace(run, resume=True))
     assert train_value(dataclasses.replace(run, resume=True, correct=moved)).step == 6
@@ -113,12 +115,12 @@ def test_positions_in_check_are_left_out(options, records, tmp_path):
     assert load_state(run.output / "state.safetensors")[1]["learnt"] == int((~batch.in_check).sum())
 
 
-def test_an_nn_bin_without_a_name_is_corrected_after_its_import(options, records, tmp_path):
-    content, path = network_bytes("SFNN_kp_64_7_32_hand64"), tmp_path / "nn.bin"
-    path.write_bytes(without_text(content))
-    with pytest.raises(MissingSetting) as missing:
+def test_only_a_folded_network_is_corrected(options, records, tmp_path):
+    path = tmp_path / "nn.bin"
+    path.write_bytes(network_bytes("SFNN_kp_64_7_32_hand64"))
+    with pytest.raises(OptionError, match=r"`correct` .*nn\.bin: it is not a folded network"):
         train_value(options(records, tmp_path / "run", **{**SMALL, "correct": path}))
-    assert missing.value.path == path
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(
@@ -126,10 +128,12 @@ def test_an_nn_bin_without_a_name_is_corrected_after_its_import(options, records
     [
         ({"correct": "no_such.safetensors"}, "no_such"),
         ({"wrm": (270.0, 340.0), "error_exponent": None}, "wrm"),
-        ({"network": DenseConfig(width=8, hidden=(4,), draw=True)}, "draw"),
+        ({"network": DenseConfig(width=8, hidden=(4,), draw=True)}, "`correct` squared-64-16: .*, not .*draw"),
+        ({"network": LiteConfig(dims=(4, 2, 8))}, "`correct` squared-64-16: .*, not lite"),
+        ({"network": DenseConfig(hidden=(4,), king="mirrored")}, "not perspectives 1, activation relu, king mirrored"),
     ],
 )
-def test_what_cannot_be_corrected_is_refused(options, records, tmp_path, changes, named):
+def test_what_could_not_be_folded_is_refused_before_the_first_step(options, records, tmp_path, changes, named):
     run = options(records, tmp_path / "run", **{**SMALL, "correct": "squared-64-16", **changes})
     with pytest.raises((OptionError, OSError), match=named):
         train_value(run)
