@@ -133,6 +133,13 @@ def _run(folder: Path, program: str, *arguments: str) -> subprocess.CompletedPro
     return subprocess.run([folder / program, *arguments], cwd=folder, capture_output=True, text=True)
 
 
+def test_the_sample_of_the_page_is_of_a_shipped_network() -> None:
+    shown = re.search(r'lite_eval\.bin "(.+)"\n(-?\d+) cp, win probability ([\d.]+)\n', PAGE.read_text(encoding="utf-8"))
+    assert shown is not None
+    (expected,) = evaluate_sfens(NETWORKS["lite"](), [shown[1]])
+    assert (shown[2], shown[3]) == (str(expected.score_cp), f"{expected.win_rate:.6f}")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("program", LANGUAGES)
