@@ -1,4 +1,4 @@
-"""From `go` to `bestmove`: rules, book, search with a mate solver beside it, and an answer in every case."""
+"""From `go` to `bestmove`: rules, book, search and perhaps a mate solver beside it, and an answer in every case."""
 
 from __future__ import annotations
 
