@@ -41,7 +41,7 @@ class Relabelling:
     """Options of relabelling."""
 
     data: tuple[Path, ...]
-    """Records: hcpe, hcpe3 and psv files, or folders of them."""
+    """Records: hcpe, hcpe3, psv and pack files, or folders of them."""
     output: Path = Path("runs/relabelled")
     """Folder of the run and its hcpe shards; the same command resumes an interrupted run."""
     labels: Labelling = field(default_factory=Labelling)

@@ -45,8 +45,8 @@ class Place:
     max_bytes: int | None = None
     """Limit for all records: jobs whose products would exceed it do not land."""
     in_order: bool = False
-    """Products land in the order of their jobs, and none once the work has ended, so the files do not depend on the
-    number of workers or on interruptions."""
+    """Results are written in the order of their jobs, and none once the work has ended, so the files do not depend on
+    the number of workers or on interruptions."""
 
 
 @dataclass(frozen=True)

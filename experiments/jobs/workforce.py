@@ -22,7 +22,7 @@ class Workforce:
     max_gb: float | None = None
     """Stop when the shards reach this size, GB."""
     in_order: bool = False
-    """Make the same files regardless of the number of workers and of interruptions: products land in the order of
+    """Make the same files regardless of the number of workers and of interruptions: results are written in the order of
     their jobs."""
 
     def place(self, folder: Path, form: str) -> Place:

@@ -1,7 +1,7 @@
 """The effect of changes of the search in judged games, all tried at once.
 
-In each pair of games each change is given at random to the first or to the second player. The games are broken off and
-judged (`experiments.judge.judged_match`); over hundreds of pairs each change's part stands out as clearly as if all
+In each pair of games each change is given at random to the first or to the second player. The games are stopped early
+and judged (`experiments.judge.judged_match`); over hundreds of pairs each change's part stands out as clearly as if all
 pairs had tried it alone (a two-level design; Box, Hunter and Hunter, "Statistics for Experimenters", 2005).
 
 A change may be several numbers and steps together, against the search as it is. Without any, every number of the search
@@ -45,7 +45,7 @@ class GameEffectOptions:
     nodes: int = 100_000
     """Nodes per move."""
     plies: int = 50
-    """Plies after which a game is broken off and judged."""
+    """Plies after which a game is stopped early and judged."""
     pairs: int = 1000
     """Pairs of games, each from one opening. An interrupted run reports its pairs if no more are requested."""
     change: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Games of two players that are broken off after some plies and judged by a stronger engine.
+"""Games of two players that are stopped early after some plies and judged by a stronger engine.
 
 Most of what distinguishes two players happens long before the end of a game, and the end itself is one bit, where a
 strong engine's win rate is a number: an hour of such games measures several times as much as one of whole games
@@ -49,7 +49,7 @@ class JudgedMatch:
     nodes: int = 100_000
     """Nodes per move."""
     plies: int = 50
-    """Plies after which a game is broken off and judged."""
+    """Plies after which a game is stopped early and judged."""
     games: int = 400
     """Games to play; an even number, as every opening is played with both colours."""
     seed: int = 1
@@ -65,12 +65,12 @@ class SharesReport:
     games: int
     pairs: int
     share: float
-    """The first player's mean win rate where its games were broken off; games that ended before count by their
+    """The first player's mean win rate where its games were stopped early; games that ended before count by their
     result."""
     share_error: float | None
     """Standard error of `share`, by pairs; None for a single pair."""
     ended: int
-    """Games that ended before they were broken off."""
+    """Games that ended before they were stopped early."""
 
 
 @dataclass(frozen=True, kw_only=True)

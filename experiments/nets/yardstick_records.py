@@ -32,7 +32,7 @@ class Yardstick:
     """Options of a yardstick."""
 
     data: tuple[Path, ...]
-    """Held-out games, which no network that is measured has learnt from: hcpe3, hcpe or psv files."""
+    """Held-out games, which no network that is measured has learnt from: hcpe, hcpe3, psv and pack files."""
     output: Path = Path("yard")
     """Folder of the positions. The same command resumes an interrupted run."""
     positions: int = 20_000
@@ -42,7 +42,7 @@ class Yardstick:
     """Reference that networks are measured against. searches: the scores of long searches. results: the results of the
     recorded games, without any search."""
     net: str = "default"
-    """The network that searches: a file, or `default`."""
+    """The network that searches: a file, or the name of a shipped one."""
     second_net: str = ""
     """A second network that searches the same positions; the win rates of both searches are averaged."""
     nodes: int = 10_000

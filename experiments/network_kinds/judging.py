@@ -59,7 +59,7 @@ def judge(
 ) -> JudgeReport:
     """Measure how well a network of any kind predicts the results of held-out games.
 
-    net: path, shipped name, or folder of a training run. data: hcpe, hcpe3 and psv files. positions: number of
+    net: path, shipped name, or folder of a training run. data: hcpe, hcpe3, psv and pack files. positions: number of
     positions from the start of the data; None means all. batch_size: positions at a time; None means 8192 for a value
     network and 512 for a policy-value network. precision: numbers that a policy-value network computes with. threads:
     cores to use. watch: takes the number of positions that are done, and of all. Raises OSError, OptionError that names
@@ -67,7 +67,7 @@ def judge(
     """
     network_path, files = os.fspath(net), as_paths(data)
     if not files:
-        raise OptionError("`data`: no file is named; name at least one hcpe, hcpe3 or psv file", "data")
+        raise OptionError("`data`: no file is named; name at least one hcpe, hcpe3, psv or pack file", "data")
     check_number("threads", threads, most=MOST_AT_ONCE)
     check_number("batch_size", batch_size)
     check_number("positions", positions)

@@ -1,4 +1,4 @@
-"""The section of judged matches: the first player's win rate by a stronger engine where games were broken off."""
+"""The section of judged matches: the first player's win rate by a stronger engine where games were stopped early."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ def judged_match_section(runs: Sequence[Run]) -> Section:
             reach = 0.0 if report.share_error is None else student(report.pairs - 1)
             found = around(RATE, report.share, report.share_error, reach)
             rows.append({**named, **found, "games": report.games, MACHINE: origin.machine})
-    charts = [intervals("Win rate where games were broken off", rows, "run", RATE, "against")] if rows else []
+    charts = [intervals("Win rate where games were stopped early", rows, "run", RATE, "against")] if rows else []
     about = (
-        "Games are broken off after a number of plies, and the judge's win rate counts; games that ended before count "
-        "by their result. The chart has the mean's 95 % interval, the table its standard error, by pairs. It is no Elo."
+        "Games are stopped early, after a number of plies, and the judge's win rate counts; games that ended before "
+        "count by their result. The chart has the mean's 95 % interval, the table its standard error, by pairs. It is "
+        "no Elo."
     )
     return Section("Judged matches", about, charts, [Table(HEAD, cells)], origins)
 

@@ -38,7 +38,7 @@ class Tuning(CountedGames):
     names: tuple[str, ...] = ()
     """Parameters to tune, by their names in search/alphabeta/parameters.py; without names, all."""
     net: str = "default"
-    """The network of both players."""
+    """The network of both players: a file, or the name of a shipped one."""
     gain: float | None = None
     """Learning rate at the end (r_end of OpenBench and Fishtest); by default from the number of games."""
     output: Path = Path("runs/tune")

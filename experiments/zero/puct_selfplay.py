@@ -54,7 +54,7 @@ class ZeroSelfPlay:
     """Share of the games adjudicated by score that are played to their end instead, to measure how often the scores are
     wrong."""
     games: int = 32
-    """Games that a worker plays side by side, their leaves in one batch; they land together."""
+    """Games that a worker plays side by side, their leaves in one batch; their games are written together."""
     seed: int = 1
     """Seed of the random moves, of the noise, and of the moves that are drawn."""
     workforce: Workforce = field(default_factory=Workforce)

@@ -43,8 +43,8 @@ class LiteConfig(NetworkConfig):
     """Numbers per embedding, channels of each direction's convolution (9 outputs per channel), outputs of the hidden
     layer."""
     layout: Layout = "board"
-    """Order of the board that the convolutions see. board: files and ranks. blog: the permuted order of the article's
-    listing."""
+    """Order of the board that the convolutions see. board: files and ranks. blog: the permuted order of the listing in
+    the article on the original lite network."""
     perspectives: Literal[1, 2] = 1
     """Number of views of the board. 1: the mover's. 2: the mover's and the opponent's, through the same first layer."""
     draw: bool = False

@@ -1,1 +1,1 @@
-"""Read and write records of labelled positions: hcpe, hcpe3 and psv."""
+"""Read and write records of labelled positions: hcpe, hcpe3 and psv; read pack."""

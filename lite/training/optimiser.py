@@ -35,7 +35,8 @@ class OptimiserConfig:
     """Options of the optimiser."""
 
     optimiser: OptimiserName = "adamw"
-    """adamw: AdamW with warm-up and cosine. source: momentum SGD with three steps of the rate, as in the article."""
+    """adamw: AdamW with warm-up and cosine. source: momentum SGD with a tenth of the
+    rate after each third, as in the article on the original lite network."""
     learning_rate: float | None = None
     """Peak learning rate. None means the one that suits the kind of network: 0.04 for dense, 0.005 for half_kp, k_p
     and sfnn, 0.002 for resnet; for lite and untied 0.02 with adamw and 0.04 with source."""

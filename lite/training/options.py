@@ -58,7 +58,7 @@ class TrainingOptions:
     """Options of every kind of training."""
 
     data: tuple[Path, ...]
-    """Records to learn from: hcpe, hcpe3 and psv files or folders of them, in any mixture."""
+    """Records to learn from: hcpe, hcpe3, psv and pack files or folders of them, in any mixture."""
     output: Path = Path("runs/lite")
     """Folder of the run."""
     valid: tuple[Path, ...] = ()
@@ -109,7 +109,7 @@ class TrainingOptions:
     def check(self) -> None:
         """Raise ValueError for options that cannot be used; OptionError names their fields."""
         if not self.data:
-            raise OptionError("`data`: no file is named; name at least one hcpe, hcpe3 or psv file", "data")
+            raise OptionError("`data`: no file is named; name at least one hcpe, hcpe3, psv or pack file", "data")
         if both := learnt_and_judged(self.data, self.valid):
             raise OptionError(
                 f"`valid` {both}: is also in the data, itself or as a copy; hold out other games", "valid"

@@ -25,8 +25,8 @@ class Command:
     output: Output
     """File to write, in .safetensors."""
     data: tuple[Path, ...] = ()
-    """Records on which the cost of quantisation is measured, preferably held-out ones: hcpe, hcpe3 or psv. Without them
-    it is measured on positions of random games, and the change in accuracy is not known."""
+    """Records on which the cost of quantisation is measured, preferably held-out ones: hcpe, hcpe3, psv or pack.
+    Without them it is measured on positions of random games, and the change in accuracy is not known."""
     positions: int = 50_000
     """Number of positions on which the cost is measured."""
     cp_per_logit: float | None = None

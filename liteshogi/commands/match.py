@@ -83,7 +83,7 @@ class Command:
     """In a league in process, largest distance in the list between two players that meet: games of very unequal players
     hardly help to rate them. 0 means that all players meet."""
     games: int | None = None
-    """Games to play, in a league per meeting; an even number plays every opening with both colours. By default 1,000,
+    """Games to play, in a league per pairing; an even number plays every opening with both colours. By default 1,000,
     in a league 100, with --sprt as many as the test takes (100,000 at most), and 20 through ShogiArena."""
     nodes: int = 0
     """Nodes per move; for policy-value networks, which PUCT plays, visits of the root; 0 means no limit. A search

@@ -39,14 +39,14 @@ class Command:
     """Network of any kind: trained (a file or the folder of its run), folded, ONNX, nn.bin, or the name of a shipped
     one, such as `default`."""
     data: tyro.conf.Positional[tuple[Path, ...]]
-    """Held-out records: hcpe, hcpe3 and psv files or folders of them, in any mixture."""
+    """Held-out records: hcpe, hcpe3, psv and pack files or folders of them, in any mixture."""
     positions: int | None = None
     """Number of positions from the start of the data; None means all."""
     batch_size: int | None = None
     """Positions evaluated at a time; None means 8192 for a value network and 512 for a policy-value network."""
     precision: Precision = "float32"
     """Numbers that a policy-value network computes with. bfloat16 is faster on CPUs that have it, and changes the third
-    digit of a logit."""
+    digit of a logit; auto means bfloat16 on GPUs and on CPUs with instructions for it."""
     threads: int = 1
     """Number of cores to use."""
     yardstick: tuple[Path, ...] = ()

@@ -15,10 +15,9 @@ from liteshogi.json_output import json_text
 
 @dataclass(frozen=True)
 class Command(Yardstick):
-    """Make a yardstick of held-out games: positions with scores of long searches, or with results. Resumes an
-    interrupted run.
+    """Make held-out positions with scores of long searches, or with results. Resumes an interrupted run.
 
-    `liteshogi sweep` and `liteshogi test` measure d1-RMSE on positions with scores, which predicts the results of
+    On positions with scores, `liteshogi sweep` and `liteshogi test` measure d1-RMSE, which predicts the results of
     matches better than accuracy does. On positions with results, `liteshogi test` measures how well a network
     predicts them after one ply and quiescence."""
 

@@ -75,13 +75,16 @@ def test_every_command_has_help(command, capsys):
     words = " ".join(shown.replace("│", " ").split())
     assert re.findall(r"\S+[^.] \((?:default:|required\))", words) == [], "an option without help"
     assert re.findall(r"default: /\S*", words) == [], "a path of this machine"
+    assert "\n\n\n" not in shown, "a stray empty line"
+    flags = [word.strip("-").replace("-", "_") for word in re.findall(r"--[a-z-]+(?= )", shown)]
+    assert [name for name in flags if f"`{name}`" in words] == [], "a field in place of its flag"
 
 
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
         ("train lite", "its learning rate jumps to the value that a run of the new length has at this step."),
-        ("expand", "and of interruptions: products land in the order of their jobs."),  # in a nested dataclass
+        ("expand", "and of interruptions: results are written in the order of their jobs."),  # in a nested dataclass
     ],
 )
 def test_help_is_wrapped_independently_of_the_source(command, sentence, capsys, monkeypatch):

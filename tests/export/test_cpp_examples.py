@@ -134,7 +134,8 @@ def _run(folder: Path, program: str, *arguments: str) -> subprocess.CompletedPro
 
 
 def test_the_sample_of_the_page_is_of_a_shipped_network() -> None:
-    shown = re.search(r'lite_eval\.bin "(.+)"\n(-?\d+) cp, win probability ([\d.]+)\n', PAGE.read_text(encoding="utf-8"))
+    sample = r'lite_eval\.bin "(.+)"\n(-?\d+) cp, win probability ([\d.]+)\n'
+    shown = re.search(sample, PAGE.read_text(encoding="utf-8"))
     assert shown is not None
     (expected,) = evaluate_sfens(NETWORKS["lite"](), [shown[1]])
     assert (shown[2], shown[3]) == (str(expected.score_cp), f"{expected.win_rate:.6f}")

@@ -19,7 +19,7 @@ class Command:
     net: Net = "default"
     """Network to play and label with: a folded network file, an nn.bin, or the name of a shipped network."""
     data: Annotated[Path, OrSample] = SAMPLE / "teacher_sample.hcpe3"
-    """Records whose positions are labelled: hcpe, hcpe3 or psv."""
+    """Records whose positions are labelled: hcpe, hcpe3, psv or pack."""
     json: Json = False
 
     def run(self) -> None:

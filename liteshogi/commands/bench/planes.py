@@ -18,7 +18,7 @@ class Command:
     """Measure the speed of making dlshogi's input planes against cshogi, and check that both agree."""
 
     data: Annotated[tyro.conf.Positional[tuple[Path, ...]], OrSample] = (SAMPLE,)
-    """Records to take positions from: hcpe, hcpe3 or psv."""
+    """Records to take positions from: hcpe, hcpe3, psv or pack."""
     positions: int = 10_000
     """Number of positions, at least 64."""
     json: Json = False

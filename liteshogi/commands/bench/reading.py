@@ -20,7 +20,7 @@ class Command:
     """Measure the speed of reading records: decoding alone, and shuffled epochs as in training."""
 
     data: tyro.conf.Positional[tuple[Path, ...]]
-    """Records to read: hcpe, hcpe3 and psv files or folders of them; each file is measured separately."""
+    """Records to read: hcpe, hcpe3, psv and pack files or folders of them; each file is measured separately."""
     together: bool = False
     """Measure one epoch over all files together instead: its speed and memory, by tenths."""
     threads: int = 1

@@ -1,4 +1,4 @@
-"""`liteshogi judge effects`: the effect of changes of the search in games that are broken off and judged."""
+"""`liteshogi judge effects`: the effect of changes of the search in games that are stopped early and judged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from liteshogi.json_output import json_text
 class Command(GameEffectOptions):
     """Measure changes of the search, or all its parameters, in judged games. Resumes an interrupted run.
 
-    The search plays itself, each game is broken off, and a stronger engine evaluates it. Each change is given to one
+    The search plays itself, each game is stopped early, and a stronger engine evaluates it. Each change is given to one
     side at random, so many changes cost no more than one."""
 
     net: Net

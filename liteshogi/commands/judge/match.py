@@ -1,4 +1,4 @@
-"""`liteshogi judge match`: games that are broken off and evaluated by a stronger engine."""
+"""`liteshogi judge match`: games that are stopped early and evaluated by a stronger engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from liteshogi.json_output import json_text
 
 @dataclass(frozen=True)
 class Command(JudgedMatch):
-    """Break off games of two players and have a stronger engine evaluate them. Resumes an interrupted run.
+    """Stop games of two players early and have a stronger engine evaluate them. Resumes an interrupted run.
 
     Two networks, or two settings of the search, play in this process: an hour of such games measures several times as
     much as an hour of whole games."""
