@@ -71,32 +71,10 @@ VERBS: dict[str, Verb] = {name: verb for section in SECTIONS.values() for name, 
 TUNABLE = "--tunable"
 """Flag that stands alone: the USI engine declares the search's parameters as options."""
 
-RENAMED = {
-    "compare": "liteshogi sweep nets, or squeeze, auxiliary, draw",
-    "recipe": "liteshogi sweep recipe -o FOLDER",
-}
-"""Verbs of older versions, with the command that does their work."""
 RESPELLED = {
-    "train": {"--resnet": "liteshogi train resnet", "--network": "liteshogi train KIND, as in liteshogi train half_kp"},
-    "test": {"--resnet": "liteshogi test NET DATA; the file says which kind it is"},
-    "export": {
-        "--resnet": "liteshogi export NET; the file says which kind it is",
-        "--onnx": "-o NAME.onnx",
-        "--nnue": "-o NAME.bin",
-        "--cpp": "-o NAME.h",
-    },
-    "warmup": {"--puct": "liteshogi warmup, which compiles PUCT too"},
-    "bench": {
-        "--eval": "liteshogi bench evaluation",
-        "--train": "liteshogi bench training",
-        "--read": "liteshogi bench reading",
-        "--planes": "liteshogi bench planes",
-        "--steps": "liteshogi bench steps",
-        "--net": "liteshogi bench NET",
-    },
-    "analyse": {"--eval-file": "liteshogi analyse NET GAME"},
+    "export": {"--onnx": "-o NAME.onnx", "--nnue": "-o NAME.bin", "--cpp": "-o NAME.h"},
 }
-"""Options of older versions, or options that one would look for, with the spelling that works."""
+"""Options that one would look for, with the spelling that works."""
 
 EXTRAS = {
     **dict.fromkeys(("numba", "llvmlite", "numpy", "safetensors", "tyro"), ""),
@@ -113,8 +91,6 @@ def correction(verb: str, rest: list[str]) -> str:
     import difflib
     import os
 
-    if verb in RENAMED:
-        return f"{verb} is: {RENAMED[verb]}"
     if verb not in VERBS:
         close = difflib.get_close_matches(verb, VERBS, 1)
         return f"no verb {verb!r}{f'; did you mean {close[0]}? Otherwise' if close else ';'} see liteshogi --help"
