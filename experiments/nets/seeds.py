@@ -38,7 +38,7 @@ class Figure:
     percent: bool = False
 
     def write(self, found: Compared) -> str:
-        """Return `0.1234 ± 0.0005 (Δ +0.0010 ± 0.0003)`, percentages with two digits."""
+        """Return `0.1234 +- 0.0005 (Δ +0.0010 +- 0.0003)`, percentages with two digits."""
         text = self._mean(found.value)
         if found.difference is not None and found.difference.mean is not None:
             text += f" (Δ {self._mean(found.difference, '+')})"
@@ -50,7 +50,7 @@ class Figure:
 
         if found.mean is None:
             return "-"
-        return number(found.mean, sign) + (f" ± {number(found.error)}" if found.error is not None else "")
+        return number(found.mean, sign) + (f" +- {number(found.error)}" if found.error is not None else "")
 
 
 def _of_draw(name: str) -> Callable[[NetResult], float | None]:
@@ -146,7 +146,7 @@ def _games(by: str) -> Callable[[Row, Row], str]:
         standing: Standing | None = row.games.get(by)
         if standing is None:
             return ""
-        elo = in_words(standing.elo, standing.elo_low, standing.elo_high).replace("+-", "±")
+        elo = in_words(standing.elo, standing.elo_low, standing.elo_high)
         return f"{standing.wins} - {standing.draws} - {standing.losses}, {elo}"
 
     return show

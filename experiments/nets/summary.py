@@ -28,7 +28,7 @@ from search.system.files import read_text, write_atomically
 _MARKED = re.compile(r"<!-- table ([^\n]*?) -->\n.*?<!-- end -->", re.DOTALL)
 ROUNDS = 2_000
 """Number of resamplings of networks and games, for the error of a correlation."""
-ABOUT_SEEDS = "± is the standard error over the seeds, Δ the difference to the first column, seed by seed."
+ABOUT_SEEDS = "+- is the standard error over the seeds, Δ the difference to the first column, seed by seed."
 ABOUT_NETS = (
     "+- of Elo is half of its 95 % interval, of d1-RMSE and accuracy a standard error. A spread is the slowest less "
     "the fastest timing, over their median; nanoseconds with a spread are of timings that never agreed."

@@ -66,7 +66,7 @@ def _row(player: PlayerRow, machine: str) -> Row:
 def _cells(player: PlayerRow) -> list[str]:
     chance = "" if player.superiority is None else f"{player.superiority:.0%}"
     results = f"{player.wins} - {player.draws} - {player.losses}"
-    rating, error = (f"{player.elo:+.0f}", f"± {player.error:.0f}") if player.games else ("", "")
+    rating, error = (f"{player.elo:+.0f}", f"+- {player.error:.0f}") if player.games else ("", "")
     return [player.name, rating, error, f"{player.points:g}", str(player.games), chance, results]
 
 

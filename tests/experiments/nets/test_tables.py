@@ -300,7 +300,7 @@ def test_a_page_holds_every_table(tmp_path: Path) -> None:
     assert "| no score | - |" in page
     assert "Effect of one option" not in page  # labels of named points show the named options
     seeds = seeds_as_markdown([row for row in rows_of(plan, results) if row.net.name == "one"])
-    assert "| value accuracy | 60.00 % ± 0.00 % |" in seeds
+    assert "| value accuracy | 60.00 % +- 0.00 % |" in seeds
 
 
 def test_training_steps_of_a_point_with_seeds_of_its_own_are_shown() -> None:
