@@ -1,28 +1,28 @@
-# `make demo` and `make test` do all the set-up on a fresh machine; done already, the set-up costs nothing.
+# `make demo` and `make test` also set up a fresh machine. A finished set-up costs nothing.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BOUNDS := $(VENV)-bounds/bin
 ENGINE := $(VENV)/engine
 INSTALLED := $(VENV)/installed
-# Python keeps what it has compiled, even where the environment (of a container, often) forbids it: else every process
-# compiles PyTorch's sources anew, which takes seconds.
+# Keep Python's bytecode, even where the environment (often a container's) forbids it: otherwise every process compiles
+# PyTorch's sources again, which takes seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-# One that was cut, or made where ensurepip is missing (Debian without python3-venv), has no pip: it is completed.
+# Complete an environment without pip: it was interrupted, or made without ensurepip (Debian without python3-venv).
 environment = $(1)/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(1)
 
 .PHONY: setup demo warm bytecode test slow lint docs bench release bounds clean
 
 setup: $(INSTALLED)
 
-# The engine alone is there soon, and compiles (`make --jobs 2 warm lint`) while the rest is fetched.
+# Install the engine first: it compiles (`make --jobs 2 warm lint`) while the rest is downloaded.
 $(ENGINE): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'
 	$(call environment,$(VENV))
-	# The pip that Python brings (23.2 with 3.11) takes twice the CPU time of a later one for what follows.
+	# Python 3.11 comes with pip 23.2, which takes twice the CPU time of later versions for the next commands.
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	# Of most modules' bytecode nobody has need; what is imported is compiled then.
+	# Compile no bytecode here: most modules are never imported, and the others are compiled at their first import.
 	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable .
 	touch $@
 
@@ -34,16 +34,16 @@ $(INSTALLED): $(ENGINE)
 demo: $(INSTALLED)
 	$(BIN)/liteshogi demo
 
-# Not by the command, which compiles PUCT only after the rest is installed.
+# Call the function: `liteshogi warmup` compiles PUCT only when the rest is installed.
 warm: $(ENGINE)
 	$(BIN)/python -c 'from search.warmup import warm_up; warm_up(puct=True)'
 
-# Every module is imported once: else each of the tests' processes, which begin together, compiles the same bytecode.
+# Import every module once: otherwise all test processes, which start together, compile the same bytecode.
 bytecode: $(INSTALLED)
 	$(BIN)/python -m pytest -q --collect-only >$(VENV)/collected || { cat $(VENV)/collected; exit 1; }
 
 test: $(INSTALLED) warm
-	# A file's tests in one process: what its fixtures make is made once. Many wait for others, so three keep two cores busy.
+	# One process runs all tests of a file and makes its fixtures once. Many tests wait, so three processes keep two cores busy.
 	# Threads of PyTorch that wait for each other leave their cores to other tests.
 	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -q --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
@@ -56,7 +56,7 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The pages in out/docs; a link that leads nowhere is an error.
+# Build the pages in out/docs; a broken link is an error.
 docs: $(INSTALLED)
 	$(BIN)/python -m sphinx --builder html --nitpicky --fail-on-warning --keep-going --quiet docs out/docs
 
@@ -70,12 +70,12 @@ bench: $(INSTALLED)
 	$(BIN)/liteshogi bench planes
 	$(BIN)/liteshogi bench
 
-# From the last commit, with this Python's numba and NumPy, on a CPU with AVX-512 VNNI: docs/guide/release.md.
+# Build from the last commit, with this Python's numba and NumPy, on a CPU with AVX-512 VNNI: docs/guide/release.md.
 release: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --editable '.[release]'
 	$(BIN)/python -m release dist
 
-# The oldest versions that pyproject.toml allows, in an environment of their own: does all still work with them?
+# Test with the oldest versions that pyproject.toml allows, in an environment of their own.
 bounds:
 	$(call environment,$(VENV)-bounds)
 	$(BOUNDS)/python -m pip install --quiet uv

@@ -28,7 +28,7 @@ typedef struct {
 
 typedef struct {
     int32_t centipawns;
-    double win;  /* probability that `mover` wins; a draw counts half */
+    double win;  /* probability that the side given to lite_evaluate wins; a draw counts half */
     double draw; /* probability of a draw; -1 if the network has no draw output */
 } lite_value;
 
