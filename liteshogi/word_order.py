@@ -83,9 +83,9 @@ def arranged(command: type, words: list[str], called: str, given: Any = None) ->
     """Return the words in the order that tyro reads: positional ones in front, options of several values once.
 
     A word after an option is positional if the option cannot have it as a value. The values of an option that is given
-    several times are joined. Raises ValueError if an option took words as its values while positional words are
-    missing. `called` is the command as the user calls it, without the program's name; `given` is the command of a file
-    of options, whose positional words may be omitted.
+    several times are joined. Raises ValueError if required words or some of an option's values are missing, of which
+    tyro's own errors take many lines. `called` is the command as the user calls it, without the program's name;
+    `given` is the command of a file of options, whose required words may be omitted.
     """
     if "-h" in words or "--help" in words:
         return words
@@ -94,15 +94,18 @@ def arranged(command: type, words: list[str], called: str, given: Any = None) ->
     leading, groups = _grouped(words)
     kept: list[tuple[str, list[str]]] = []
     lists: dict[str, tuple[str, list[str]]] = {}
-    others = 0
+    others, seen = 0, set()
     for word, values in groups:
         flag, equals, value = word.partition("=")
         one = by_flag.get(flag.replace("_", "-"))
+        seen.add(one)
         if one is None:  # tyro complains about it, or it is `--`
             others += len(values)
             kept.append((word, values))
         elif one.repeated is None:
             count = 0 if equals else one.count
+            if count > len(values) > 0 and values != ["None"]:
+                raise ValueError(f"{flag} {' '.join(values)}: needs {count} values; see liteshogi {called} --help")
             kept.append((word, values[:count]))
             leading += values[count:]
         else:
@@ -114,6 +117,7 @@ def arranged(command: type, words: list[str], called: str, given: Any = None) ->
             leading += values[count:]
     positional = [one for one in known if one.positional and one.required]
     needed = [one.name.upper() for one in positional if given is None or not getattr(given, one.name)]
+    may_be_empty = [one.name.upper() for one in positional if one.repeated is not None]
     greedy = [(flag, values) for flag, values in lists.values() if len(values) > 1]
     if greedy and len(leading) + others < len(needed):
         flag, values = greedy[-1]
@@ -122,6 +126,11 @@ def arranged(command: type, words: list[str], called: str, given: Any = None) ->
             f"{flag} takes every word after it ({' '.join(values)}), so {missing} is missing: write it before the "
             f"options, as in liteshogi {called} {' '.join(needed)} {flag} ..."
         )
+    if None not in seen:  # tyro complains about an unknown option first
+        unsaid = [one.flags[0] for one in known if one.required and not one.positional and one not in seen]
+        absent = [name for name in needed[len(leading) + others :] if name not in may_be_empty]
+        if missing := " and ".join([*absent, *([] if given else unsaid)]):
+            raise ValueError(f"{missing}: missing; see liteshogi {called} --help")
     return [*leading, *(word for flag, values in kept for word in _option(flag, values))]
 
 
