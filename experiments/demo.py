@@ -29,7 +29,7 @@ from lite.training.folder import RunFolder
 from lite.training.log import read_log
 from lite.training.options import ValueTraining
 from lite.training.run_plan import plan_training
-from lite.training.testing import judge_net
+from lite.training.testing import measure_value_network
 from lite.training.train import train_value
 from search.alphabeta.engine import AlphaBetaEngine
 from search.evaluation.network_file import load_network
@@ -108,7 +108,8 @@ def run_demo(output: Path, epochs: int, nodes: int) -> DemoReport:
     train_value(training)
 
     _say("\n3. Test it on games that it has not seen")
-    reports = {"demo": judge_net(str(run), (valid,)).report, "default": judge_net("default", (valid,)).report}
+    networks = {"demo": str(run), "default": "default"}
+    reports = {name: measure_value_network(network, (valid,)).report for name, network in networks.items()}
     accuracy = {name: report.accuracy or 0.0 for name, report in reports.items()}
     accuracy["material"] = reports["demo"].material_accuracy or 0.0
     shown = {"material": f"{100 * accuracy['material']:.2f} %"}

@@ -6,8 +6,9 @@
 
 Every verb of the command line that makes or measures something is a function here. Functions with many options take
 one dataclass: `convert` (`Conversion`), `train_value` (`ValueTraining`, with `LiteConfig`, `DenseConfig` or another
-network), `self_play` (`SelfPlay`), `play_counted_match` (`CountedMatch`, optionally with an `Sprt`). `judge` and
-`fold_file` take arguments. Files may be a str or any path-like object, and one file may stand for a sequence of files.
+network), `self_play` (`SelfPlay`), `play_counted_match` (`CountedMatch`, optionally with an `Sprt`). `fold_file` and
+`measure_network`, the verb `test`, take arguments. Files may be a str or any path-like object, and one file may stand
+for a sequence of files.
 For a type checker, the fields of the dataclasses are as declared: a Path, a tuple of Paths, and a str for a network
 that plays.
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from experiments.elo.sprt import Sprt
     from experiments.factory.selfplay import SelfPlay, self_play
     from experiments.matches.counted_match import CountedMatch, play_counted_match
-    from experiments.network_kinds.judging import judge
+    from experiments.network_kinds.testing import measure_network
     from export.fold import fold_file
     from lite.datasets.convert import Conversion, convert
     from lite.networks.dense import DenseConfig
@@ -62,8 +63,8 @@ __all__ = [
     "convert",
     "evaluate_sfens",
     "fold_file",
-    "judge",
     "load_network",
+    "measure_network",
     "play_counted_match",
     "self_play",
     "train_value",
@@ -87,8 +88,8 @@ _HOMES = {
     "convert": "lite.datasets.convert",
     "evaluate_sfens": "search.evaluation.static_evaluation",
     "fold_file": "export.fold",
-    "judge": "experiments.network_kinds.judging",
     "load_network": "search.evaluation.network_file",
+    "measure_network": "experiments.network_kinds.testing",
     "play_counted_match": "experiments.matches.counted_match",
     "self_play": "experiments.factory.selfplay",
     "train_value": "lite.training.train",

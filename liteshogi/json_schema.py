@@ -92,7 +92,7 @@ PRINTED: dict[str, Printed] = {
         tuple(f"experiments.network_kinds.exporting:{kind}Export" for kind in ("Onnx", "NnBin", "Header", "Vector"))
     ),
     "import": Printed(("export.nnue:ImportedNetwork",)),
-    "test": Printed(("experiments.network_kinds.judging:JudgeReport",), omits_unknown=True, adds=_D1),
+    "test": Printed(("experiments.network_kinds.testing:NetworkReport",), omits_unknown=True, adds=_D1),
     "sweep": Printed(("experiments.nets.sweep:SweepReport",)),
     "yardstick": Printed(("experiments.nets.yardstick_records:YardstickReport",)),
     "report": Printed(("experiments.report.report:Written", "liteshogi.commands.report:PrintedChecks")),

@@ -15,7 +15,7 @@ from experiments.analyse.figures import figures
 from experiments.analyse.page import as_page
 from experiments.analyse.picture import draw_analysis, texts
 from experiments.analyse.result import AnalysedGame, AnalysedGames
-from experiments.analyse.searching import judge
+from experiments.analyse.searching import search_game
 from experiments.drawing.fonts import can_be_drawn, japanese_fonts
 from experiments.language.catalogue import reading, shown
 from experiments.language.choose import Language, words_for
@@ -112,7 +112,7 @@ def analyse_games(options: Analysing) -> AnalysedGames:
                     print(start, file=sys.stderr, flush=True)
                 engine.new_game()
                 limits = (None if options.nodes else options.milliseconds, options.nodes)
-                judgements = judge(game, engine, *limits, interrupted, own)
+                judgements = search_game(game, engine, *limits, interrupted, own)
                 positions = len(game.moves) + 1
                 if len(judgements) < positions:
                     kept = bool(judgements) and one.alone

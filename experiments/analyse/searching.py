@@ -35,7 +35,7 @@ POLL_SECONDS = 0.2
 _SCORE_COLUMNS = 11
 
 
-def judge(
+def search_game(
     game: Game,
     engine: Engine,
     milliseconds: int | None,

@@ -59,7 +59,7 @@ class Sources:
                         self.refusals.add(refused)
                     yield number, ExpandJob(number, turn, records[::every])
                     number += 1
-                file.judge(of_file)
+                file.check_refusals(of_file)
 
     def _read(self, file: RecordFile, block: Block, refused: Refusals) -> np.ndarray:
         """Return the positions of a block, as `RecordFile.read_block` does, with the scores to be used."""

@@ -13,8 +13,8 @@ import numpy as np
 
 from experiments.labels.yardstick import measure_d1
 from experiments.nets.training import Training
-from experiments.network_kinds.judging import judge
 from experiments.network_kinds.kind import Kind, kind_of
+from experiments.network_kinds.testing import measure_network
 from experiments.resnet.network import TARGET_BITS, load_resnet, multiply_adds
 from experiments.resnet.onnx import CHECKED, export_resnet
 from experiments.resnet.train import ResnetTask, ResnetTraining
@@ -86,7 +86,7 @@ class Folded:
 
 @dataclass(frozen=True)
 class Rare:
-    """Figures of a head that predicts a rare event, beside those of its base rate; see `judge_rare`."""
+    """Figures of a head that predicts a rare event, beside those of its base rate; see `measure_rare`."""
 
     base_rate: float
     brier: float
@@ -201,7 +201,7 @@ class MeasureStep:
 
     def run(self) -> Tested:
         is_value = kind_of(self.net) is Kind.FOLDED
-        found = judge(self.net, self.valid, self.positions)
+        found = measure_network(self.net, self.valid, self.positions)
         d1 = measure_d1(self.net, self.yardstick) if is_value and self.yardstick else None
         return Tested(
             _part(Report, found),

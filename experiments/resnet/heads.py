@@ -74,7 +74,7 @@ class HeadFigures:
         return {name: value for name, value in asdict(self).items() if value is not None or name not in RARE_HEADS}
 
 
-def judge_rare(logits: np.ndarray, happened: np.ndarray) -> RareHead:
+def measure_rare(logits: np.ndarray, happened: np.ndarray) -> RareHead:
     """Measure predictions of a rare event: logits float (B,) against `happened` bool (B,).
 
     Always predicting "no" has a high accuracy, so `base_accuracy` stands beside it, and the Brier score and log loss of

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from experiments.resnet.heads import HeadFigures, RareHead, judge_rare
+from experiments.resnet.heads import HeadFigures, RareHead, measure_rare
 from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, load_resnet
 from lite.progress_line import Watch
 from lite.records.batch import Batch
@@ -143,7 +143,7 @@ class PolicyMetrics:
         for name, parts in self._rare.items():
             logits, happened = (np.concatenate(column) for column in zip(*parts, strict=True))
             if len(logits):  # positions without a game have no result
-                rare[name] = judge_rare(logits, happened)
+                rare[name] = measure_rare(logits, happened)
         return HeadFigures(
             self._hits / self._known if self._known else None,
             self._policy_loss / self._known if self._known else None,
@@ -165,7 +165,7 @@ class PolicyTest:
     """Figures of the other heads."""
 
 
-def judge_resnet(
+def measure_resnet(
     network_path: str,
     data: tuple[Path, ...],
     batch_size: int = 512,

@@ -140,7 +140,7 @@ class ChunkReader:
                 chunk = Chunk(path, decoded.positions, _games(read.raw, decoded, np.full(block.records, np.nan)))
             self.refusals.add(refused)
             found.add(refused)
-            file.judge(found)
+            file.check_refusals(found)
             self._share += block.records / file.records
             yield chunk
         self.refusals.add(file.lost)

@@ -257,7 +257,7 @@ class RecordFile:
             unscored += int((~positions["scored"]).sum())
             zero_is_score |= bool(positions["score"].any() or (positions["kind_of_result"] & NO_GAME).any())
         refusals.add(self.lost)
-        self.judge(refusals, refusals.read)
+        self.check_refusals(refusals, refusals.read)
         if not found:
             raise RecordError(f"{self.path}: no game has a move that can be used; remove it or write it again")
         zero_is_score |= unscored > 0
@@ -274,7 +274,7 @@ class RecordFile:
         for first in sorted(set(np.linspace(0, self.records - records, _SAMPLE_PLACES).astype(int).tolist())):
             yield Block(first * width, (first + records) * width, records, records, records, first)
 
-    def judge(self, refusals: Refusals, records: int | None = None) -> None:
+    def check_refusals(self, refusals: Refusals, records: int | None = None) -> None:
         """Raise RecordError if more than half of this file's records (or of `records`) were refused."""
         if refusals.refused * 2 > (self.records if records is None else records):
             remedy = f"check that the file is {self.format}"

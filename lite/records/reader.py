@@ -264,7 +264,7 @@ class Reader:
             for block, found in decoded.refusals.items():
                 number = self._blocks[block][0]
                 by_file[number].add(found)
-                self.files[number].judge(by_file[number])
+                self.files[number].check_refusals(by_file[number])
                 if block not in self._counted_blocks:
                     self._counted_blocks.add(block)
                     self.refusals.add(found)

@@ -115,7 +115,7 @@ class NetworkTest:
     """Records that were refused."""
 
 
-def judge_net(
+def measure_value_network(
     network_path: str,
     data: tuple[Path, ...],
     batch_size: int = 8192,

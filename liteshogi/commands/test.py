@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import tyro
 
 from experiments.jobs.progress import CountedProgress
-from experiments.network_kinds.judging import JudgeReport, Precision, judge
 from experiments.network_kinds.kind import Kind, UnplayableNetwork, kind_of
+from experiments.network_kinds.testing import NetworkReport, Precision, measure_network
 from experiments.resnet.heads import RARE_HEADS, RareHead
 from lite.amounts import amount
 from lite.records.file import Refusals
@@ -59,7 +59,9 @@ class Command:
     def run(self) -> None:
         measured = measure(self.net, self.yardstick) if self.yardstick else None
         with CountedProgress("positions tested") as watch:
-            report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads, watch)
+            report = measure_network(
+                self.net, self.data, self.positions, self.batch_size, self.precision, self.threads, watch
+            )
         for data, name in ((self.data, "held-out positions"), (self.yardstick, "yardstick's positions")):
             with CountedProgress(f"positions of the training compared with {name}") as watch:
                 warning = leakage_warning(self.net, data, held_out=name, watch=watch) if data else ""
@@ -94,7 +96,7 @@ def measure(network_path: str, yardstick: Sequence[Path]) -> YardstickFigures:
 def as_text(report: Report, measured: YardstickFigures | None = None) -> str:
     """Return the figures as text, with those of policy and further heads if the report has them."""
     lines = []
-    if isinstance(report, JudgeReport) and report.policy_accuracy is not None:
+    if isinstance(report, NetworkReport) and report.policy_accuracy is not None:
         lines.append(f"policy accuracy       {_share(report.policy_accuracy)}, loss {report.policy_loss:.4f}")
     if measured is not None and (d1 := measured.d1) is not None:
         lines.append(
@@ -131,7 +133,7 @@ def as_text(report: Report, measured: YardstickFigures | None = None) -> str:
     return "\n".join(lines)
 
 
-def left_out(report: JudgeReport, measured: YardstickFigures | None = None) -> Iterator[str]:
+def left_out(report: NetworkReport, measured: YardstickFigures | None = None) -> Iterator[str]:
     """Yield one line about the refused records of the data and one about those of the yardstick, if there are any."""
     if report.refused:
         yield f"left out: {Refusals(report.records_read, Counter(report.refused), list(report.first_refused))}"

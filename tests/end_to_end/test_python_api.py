@@ -53,8 +53,8 @@ def test_from_games_to_a_folded_network_and_its_figures(named, tmp_path):
     )
     figures = liteshogi.fold_file(further, net, data=(data,), positions=50, keep_float=True)
     assert figures.positions == 50
-    report = liteshogi.judge(net, data, positions=50)
-    assert report == liteshogi.judge(str(tmp_path / "net.safetensors"), (data,), positions=50)
+    report = liteshogi.measure_network(net, data, positions=50)
+    assert report == liteshogi.measure_network(str(tmp_path / "net.safetensors"), (data,), positions=50)
 
 
 def test_games_of_a_network(named, tmp_path):

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from experiments.network_kinds.exporting import UnsuitableSuffix, export
-from experiments.network_kinds.judging import judge
 from experiments.network_kinds.kind import Kind, UnplayableNetwork, kind_of
 from experiments.network_kinds.player_command import as_player
 from experiments.network_kinds.position_values import evaluate
 from experiments.network_kinds.search_speed import measure_search
+from experiments.network_kinds.testing import measure_network
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, save_resnet
 from export.fold import fold_file
 from lite.networks.lite_value import LiteConfig
@@ -74,7 +74,7 @@ def nets(one_torchlib: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(("name", "kind"), KINDS.items())
 def test_every_kind_is_detected_and_tested(name: str, kind: Kind, nets: Path) -> None:
     assert kind_of(str(nets / name)) is kind
-    report = judge(str(nets / name), (SAMPLE,), positions=170, batch_size=100)
+    report = measure_network(str(nets / name), (SAMPLE,), positions=170, batch_size=100)
     assert report.positions == 170
     assert (report.records_read, report.refused) == (300, {})
     assert report.log_loss is not None
@@ -105,7 +105,7 @@ def test_a_network_has_the_same_evaluations_in_every_format(one: str, other: str
 
 def test_zero_threads_are_refused(nets: Path) -> None:
     with pytest.raises(OptionError, match="`threads` 0: must be at least 1"):
-        judge(str(nets / "value"), (SAMPLE,), threads=0)
+        measure_network(str(nets / "value"), (SAMPLE,), threads=0)
 
 
 def test_a_score_is_on_the_scale_of_the_training(nets: Path) -> None:
@@ -241,7 +241,7 @@ def test_other_files_are_not_networks(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not a safetensors file"):
         kind_of(str(tmp_path / "cut.safetensors"))
     with pytest.raises(OptionError, match="name at least one hcpe"):
-        judge("default", ())
+        measure_network("default", ())
 
 
 def test_for_onnx_a_folded_network_is_sent_back_to_its_training(tmp_path: Path) -> None:

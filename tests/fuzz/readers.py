@@ -65,7 +65,7 @@ def read_records(path: Path) -> object:
             visits = gather_visits(raw.raw, positions["visits_at"], 0)
             if len(visits.move) and (visits.position.max() >= len(positions)):
                 raise Finding("visits of no position")
-        file.judge(refusals)
+        file.check_refusals(refusals)
     return sorted(refusals.reasons), found.bit_length()
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from experiments.analyse.figures import MoveFigures, figures
-from experiments.analyse.searching import CHECK_NODES, judge
+from experiments.analyse.searching import CHECK_NODES, search_game
 from search.engine import Analysis, Engine, Rules
 from search.rules.sfen import move_to_usi
 from tests.experiments.invented_analysis import DATA, find_game
@@ -43,7 +43,7 @@ class Scripted:
 def first_move(engine: Scripted, milliseconds: int | None, nodes: int | None) -> MoveFigures:
     game = find_game(DATA / "games.usi", 1)
     assert move_to_usi(int(game.moves[0])) != BEST
-    return figures(game, judge(game, cast(Engine, engine), milliseconds, nodes, lambda: False)).moves[0]
+    return figures(game, search_game(game, cast(Engine, engine), milliseconds, nodes, lambda: False)).moves[0]
 
 
 @pytest.mark.parametrize(

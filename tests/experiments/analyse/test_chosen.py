@@ -95,7 +95,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             signal.raise_signal(signal.SIGINT)
         return [Judgement(0, 0.5, 1, 1, ())] * (len(game.moves) + 1 - cut)
 
-    monkeypatch.setattr(analyse, "judge", found)
+    monkeypatch.setattr(analyse, "search_game", found)
     monkeypatch.setattr(analyse, "warm_up", lambda: None)
     monkeypatch.setattr(analyse, "draw_analysis", lambda report, path, fonts, words: path.touch())
     return places

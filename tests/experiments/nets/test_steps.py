@@ -18,7 +18,7 @@ from experiments.nets.isolated import Isolated
 from experiments.nets.steps import FoldStep, MeasureStep, TrainStep, measure_residual, size_of, size_of_network
 from experiments.nets.training import training_of
 from lite.records.formats import NO_SCORE, hcpe_dtype
-from lite.training.testing import judge_net
+from lite.training.testing import measure_value_network
 from search.evaluation.evaluation_speed import random_network
 from search.system.folder_lock import FolderLock
 from tests.experiments.nets.echo_step import Echo
@@ -54,7 +54,7 @@ def test_a_value_network_is_trained_folded_and_tested(
     choose_positions([valid], 300, tmp_path / "some.hcpe3")
     some = tmp_path / "some.hcpe3"
     tested = MeasureStep(net, (valid,), None, (some,), some, {"played": some}).run()
-    assert tested.report == judge_net(net, (valid,)).report
+    assert tested.report == measure_value_network(net, (valid,)).report
     assert tested.residual_by_kind == {"played": tested.residual}
     assert tested.d1_rmse is not None
     assert tested.report.accuracy_error is not None

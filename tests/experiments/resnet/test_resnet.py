@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.resnet.heads import judge_rare
+from experiments.resnet.heads import measure_rare
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, load_resnet, multiply_adds, save_resnet
-from experiments.resnet.testing import PolicyMetrics, Predictions, judge_resnet, plane_tensors
+from experiments.resnet.testing import PolicyMetrics, Predictions, measure_resnet, plane_tensors
 from experiments.resnet.train import ResnetTask, ResnetTraining, count_positives, positive_weights, train_resnet
 from lite.records.batch import BATCH_FIELDS, Batch
 from lite.records.encode import position_records
@@ -149,7 +149,7 @@ def test_positions_without_a_game_do_not_train_the_endings(some_games: tuple[Pat
     torch.manual_seed(1)
     save_resnet(tmp_path / "network.safetensors", PolicyValueNetwork(made).eval(), {})
     net = str(tmp_path / "network.safetensors")
-    half, played = (judge_resnet(net, (tmp_path / f"{name}.hcpe",)) for name in ("half", "played"))
+    half, played = (measure_resnet(net, (tmp_path / f"{name}.hcpe",)) for name in ("half", "played"))
     for name in ("sennichite", "draw"):
         one, other = (getattr(tested.heads, name) for tested in (half, played))
         assert one.positions == other.positions == len(records[1::2])
@@ -175,7 +175,7 @@ def test_held_out_positions_without_a_game_give_only_the_loss(
     assert tested.report.accuracy is tested.report.log_loss is None
     assert (tested.parts["policy_loss"] is None) != moves
     with pytest.raises(ValueError, match=r"made\.hcpe: no position comes from a game"):
-        judge_resnet(str(tmp_path / "run"), (tmp_path / "made.hcpe",))
+        measure_resnet(str(tmp_path / "run"), (tmp_path / "made.hcpe",))
 
 
 def test_training_learns_logs_and_omits_outcomes_that_do_not_occur(
@@ -267,7 +267,7 @@ def test_labels_of_mirrored_moves(batch: Batch) -> None:
 
 def test_figures_of_rare_outcomes_by_hand() -> None:
     logits = np.array([2.0, 1.0, -1.0, -2.0, -3.0])
-    found = judge_rare(logits, np.array([True, False, True, False, False]))
+    found = measure_rare(logits, np.array([True, False, True, False, False]))
     assert (found.positives, found.base_rate, found.base_accuracy) == (2, 0.4, 0.6)
     assert found.accuracy == 0.6
     assert found.precision == found.recall == found.precision_at_positives == 0.5
@@ -276,12 +276,12 @@ def test_figures_of_rare_outcomes_by_hand() -> None:
     assert found.brier == pytest.approx(((rate - [1, 0, 1, 0, 0]) ** 2).mean())
     assert found.base_brier == pytest.approx(0.24)
     assert found.base_log_loss == pytest.approx(0.6730117)
-    thousand = judge_rare(np.linspace(-5, -1, 1000), np.arange(1000) >= 980)
+    thousand = measure_rare(np.linspace(-5, -1, 1000), np.arange(1000) >= 980)
     groups = thousand.calibration
     assert [group.positions for group in groups] == [250, 250, 250, 150, 50, 30, 10, 10]
     assert [group.actual for group in groups] == [0, 0, 0, 0, 0, 0, 1, 1]
     assert groups[-1].predicted == pytest.approx(0.2657, abs=1e-3)
-    none = judge_rare(logits, np.zeros(5, bool))
+    none = measure_rare(logits, np.zeros(5, bool))
     assert none.recall is none.average_precision is None
     assert none.base_log_loss == 0
 
@@ -332,7 +332,7 @@ def test_a_gpu_gives_the_steps_of_a_cpu(
         losses[device] = [run.take_step(batch)["loss"] for batch in batches]
         train_resnet(chosen)
     assert losses["cuda"] == pytest.approx(losses["cpu"], rel=1e-4)
-    reports = {device: judge_resnet(str(tmp_path / device), (some_games[1],)) for device in losses}
+    reports = {device: measure_resnet(str(tmp_path / device), (some_games[1],)) for device in losses}
     policy_losses = {device: report.heads.policy_loss for device, report in reports.items()}
     assert policy_losses["cuda"] == pytest.approx(policy_losses["cpu"], rel=1e-3)
     changes = {"device": "auto", "precision": "float32", "resume": True, "max_steps": None}

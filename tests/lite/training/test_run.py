@@ -27,7 +27,7 @@ from lite.training.checkpoint import load_model, load_state
 from lite.training.log import EpochTest, Started, Steps, lines_of, read_log
 from lite.training.optimiser import OptimiserConfig, highest_rate, rate_at
 from lite.training.run import Outcome, Run
-from lite.training.testing import judge_net
+from lite.training.testing import measure_value_network
 from lite.training.train import ValueTask, train_value
 from search.system.options import OptionError
 from tests.lite.training.conftest import change_state, value_run
@@ -76,7 +76,7 @@ def test_the_best_epoch_is_kept_besides_the_last(options, records, held_out, tmp
     last = load_model(run.output)[1].provenance
     assert (kept["kept"], kept["step"], kept["valid"]["loss"]) == ("best", best.step, best.loss)
     assert (last["kept"], last["step"]) == ("last", 44)
-    assert judge_net(str(run.output / "best.safetensors"), (held_out,)).report == best.report
+    assert measure_value_network(str(run.output / "best.safetensors"), (held_out,)).report == best.report
     said = capfd.readouterr().err
     assert (
         f"best.safetensors: network of epoch {best.epoch}, the best on the held-out games, loss {best.loss:.4f}" in said

@@ -15,7 +15,7 @@ from lite.records.formats import hcpe_dtype
 from lite.records.reader import read_all
 from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import load_model
-from lite.training.testing import judge_net, load_predictor
+from lite.training.testing import load_predictor, measure_value_network
 from lite.training.train import train_value
 from liteshogi.commands.test import Command as JudgeNet
 from search.evaluation.feature_sets import feature_set
@@ -33,13 +33,14 @@ def test_verb_test_prints_the_figures_of_a_checkpoint(options, records, held_out
         assert report[name] == trained["valid"][name], name
     JudgeNet(str(tmp_path / "run" / "network.safetensors"), (held_out,)).run()
     assert "accuracy" in capsys.readouterr().out
-    assert judge_net(str(tmp_path / "run"), (held_out,), 32, positions=64).report.positions == 64
-    few = judge_net(str(tmp_path / "run"), (held_out,), positions=50)
+    assert measure_value_network(str(tmp_path / "run"), (held_out,), 32, positions=64).report.positions == 64
+    few = measure_value_network(str(tmp_path / "run"), (held_out,), positions=50)
     assert few.report.positions == 50
     np.fromfile(held_out, hcpe_dtype)[:50].tofile(tmp_path / "few.hcpe")
-    alone = judge_net(str(tmp_path / "run"), (tmp_path / "few.hcpe",))
+    alone = measure_value_network(str(tmp_path / "run"), (tmp_path / "few.hcpe",))
     assert few.report == alone.report
-    assert judge_net(str(tmp_path / "run"), (held_out,), 32, positions=10**6).report.positions == report["positions"]
+    whole = measure_value_network(str(tmp_path / "run"), (held_out,), 32, positions=10**6)
+    assert whole.report.positions == report["positions"]
 
 
 def test_refused_records_and_yardstick_records_are_reported(held_out, tmp_path, capsys):
@@ -163,7 +164,7 @@ def test_an_onnx_file_with_outputs_that_are_not_numbers_is_refused(held_out, tmp
     assert first > 4
     bad = rf"n\.onnx: its output for \d+ of 4 positions is not finite, first for position {first + 1} of"
     with pytest.raises(ValueError, match=bad):
-        judge_net(str(path), (held_out,), batch_size=4)
+        measure_value_network(str(path), (held_out,), batch_size=4)
 
 
 def test_a_folded_net_is_tested_by_its_integers(tmp_path):

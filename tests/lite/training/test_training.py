@@ -30,7 +30,7 @@ from lite.training.log import EpochTest, Steps, lines_of, positions_learnt, read
 from lite.training.optimiser import OptimiserConfig
 from lite.training.progress import Progress
 from lite.training.run import Outcome, Run
-from lite.training.testing import judge_net
+from lite.training.testing import measure_value_network
 from lite.training.train import ValueTask, train_value
 from search.rules.shogi import MIRRORED_SQUARE
 from search.system.options import OptionError
@@ -124,7 +124,7 @@ def test_held_out_positions_without_a_game_give_only_the_loss(options, records, 
     assert f"valid loss {last:.4f}\n" in said
     assert (run.output / "best.safetensors").is_file()
     with pytest.raises(ValueError, match=r"made\.hcpe: no position comes from a game"):
-        judge_net(str(run.output), run.valid)
+        measure_value_network(str(run.output), run.valid)
 
 
 def test_training_learns_and_reports_it(options, records, held_out, tmp_path, monkeypatch, capfd):

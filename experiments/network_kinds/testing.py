@@ -19,7 +19,7 @@ Precision = Literal["auto", "float32", "bfloat16"]
 
 
 @dataclass(frozen=True)
-class JudgeReport(Report):
+class NetworkReport(Report):
     """Figures of a network on held-out games; None where no position has the figure."""
 
     net: str
@@ -48,7 +48,7 @@ class JudgeReport(Report):
     """Figures of the head for entering kings; networks with that head only."""
 
 
-def judge(
+def measure_network(
     net: PathLike,
     data: PathLike | Sequence[PathLike],
     positions: int | None = None,
@@ -56,7 +56,7 @@ def judge(
     precision: Precision = "float32",
     threads: int = 1,
     watch: Watch | None = None,
-) -> JudgeReport:
+) -> NetworkReport:
     """Measure how well a network of any kind predicts the results of held-out games.
 
     net: path, shipped name, or folder of a training run. data: hcpe, hcpe3, psv and pack files. positions: number of
@@ -80,14 +80,14 @@ def judge(
 
     torch.set_num_threads(threads)
     if kind.has_policy:
-        from experiments.resnet.testing import judge_resnet
+        from experiments.resnet.testing import measure_resnet
 
-        tested = judge_resnet(network_path, files, batch_size or 512, positions, precision, watch)
+        tested = measure_resnet(network_path, files, batch_size or 512, positions, precision, watch)
         found, heads = tested.value, vars(tested.heads)
     else:
-        from lite.training.testing import judge_net
+        from lite.training.testing import measure_value_network
 
-        found, heads = judge_net(network_path, files, batch_size or 8192, positions, watch), {}
-    return JudgeReport(
+        found, heads = measure_value_network(network_path, files, batch_size or 8192, positions, watch), {}
+    return NetworkReport(
         **vars(found.report), net=network_path, data=found.data, **vars(found.refusals.figures()), **heads
     )
