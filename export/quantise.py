@@ -290,11 +290,6 @@ def quantised_logits(net: EvalNetwork, sample: Sample) -> np.ndarray:
     return static_logits(net, sample.pieces, sample.hands, sample.in_check)
 
 
-def measure_cost(folded: FoldedNetwork, net: EvalNetwork, sample: Sample) -> Cost:
-    """Return the cost of quantisation on a sample."""
-    return cost_of(folded.logits(sample), quantised_logits(net, sample), sample)
-
-
 def cost_of(exact: np.ndarray, found: np.ndarray, sample: Sample) -> Cost:
     """Return the cost of quantisation from the logits f8 (B,) of a sample, in float64 and in integers."""
     accuracy = log_loss = None

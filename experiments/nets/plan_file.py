@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.nets.plan import Plan, plan_of
 from search.system.files import read_text
 from search.system.options import OptionError
 
@@ -17,11 +16,6 @@ PLANS = Path(__file__).with_name("plans")
 """Plans that come with the package, called by their names."""
 _MOST_PARTS = 200
 """Parts of a dotted key: tomllib's time grows with their square, to a minute for a key of 100 KB."""
-
-
-def read_plan(path: Path) -> Plan:
-    """Return the plan of a TOML file, or of a name of PLANS. Raises OSError, or ValueError that names it."""
-    return plan_of(read_entries(path), str(path))
 
 
 def read_entries(path: Path) -> dict[str, Any]:

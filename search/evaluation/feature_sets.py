@@ -66,7 +66,7 @@ BONA_BOARD = np.array(
     [90, 252, 414, 576, 900, 1224, _GOLD_PLANE, -1, *[_GOLD_PLANE] * 4, 1062, 1386], np.int64
 )  # by kind; promoted small pieces share gold's plane; the enemy's plane follows 81 rows later
 BONA_END = 1548
-BONA_OWN_KING, BONA_ENEMY_KING = BONA_END, BONA_END + SQUARES
+BONA_ENEMY_KING = BONA_END + SQUARES
 _BOTH_KINGS_END = BONA_END + 2 * SQUARES
 _FOLDED_END = BONA_END + SQUARES
 MIRRORED_FILES = 45

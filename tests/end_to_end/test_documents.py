@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.nets.plan_file import read_plan
+from experiments.nets.plan import plan_of
+from experiments.nets.plan_file import read_entries
 from liteshogi import __main__ as front_door
 from liteshogi.verbs import VERBS, correction
 from tests.end_to_end.documents import DOCUMENTS, PROGRAM, ROOT, blocks_of, named
@@ -101,4 +102,4 @@ def test_the_example_of_a_sweep_is_a_valid_plan(tmp_path: Path) -> None:
         r"^```toml\n(.*?)^```", (ROOT / "docs/guide/sweep.md").read_text(encoding="utf-8"), re.M | re.S
     )
     (tmp_path / "sweep.toml").write_text(example, encoding="utf-8")
-    assert read_plan(tmp_path / "sweep.toml").spaces
+    assert plan_of(read_entries(tmp_path / "sweep.toml"), "sweep.toml").spaces

@@ -11,7 +11,7 @@ import pytest
 from export.folded import FoldedNetwork, fold
 from export.output_fit import fit_output
 from export.positions import Sample, read_sample
-from export.quantise import INPUT_SHIFTS, ROUNDING, largest_scales, measure_cost, quantise, quantised_logits
+from export.quantise import INPUT_SHIFTS, ROUNDING, cost_of, largest_scales, quantise, quantised_logits
 from lite.networks.value_network import ValueNetwork
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
@@ -28,7 +28,7 @@ def test_integers_are_close_to_the_float_network(any_net: ValueNetwork, position
     folded = fold(any_net)
     net = quantise(folded, sample)
     exact = folded.logits(sample)
-    cost = measure_cost(folded, net, sample)
+    cost = cost_of(exact, quantised_logits(net, sample), sample)
     assert cost.mean_error < 0.1 * exact.std()
     assert cost.sign_flips < 0.02
     assert net.width % 32 == 0
@@ -44,23 +44,23 @@ def test_the_cost_of_quantisation_is_counted_correctly(make_net, positions: Samp
     *hidden, (weight, bias) = folded.layers
     opposite = dataclasses.replace(folded, layers=(*hidden, (-weight, -bias)))
     net = quantise(folded, sample)
-    cost = measure_cost(opposite, net, sample)
-    exact = folded.logits(sample)
+    exact, found = opposite.logits(sample), quantised_logits(net, sample)
+    cost = cost_of(exact, found, sample)
     decided = sample.result != 0.5
-    accuracy = ((quantised_logits(net, sample) >= 0) == (sample.result > 0.5))[decided].mean()
+    accuracy = ((found >= 0) == (sample.result > 0.5))[decided].mean()
     assert cost.sign_flips > 0.97
     assert cost.largest_error == pytest.approx(2 * np.abs(exact).max(), rel=0.05)
     assert cost.accuracy_change == pytest.approx(accuracy - (1 - accuracy), abs=0.02)
-    assert measure_cost(folded, net, dataclasses.replace(sample, result=None)).log_loss_change is None
+    assert cost_of(exact, found, dataclasses.replace(sample, result=None)).log_loss_change is None
     # Positions without a game do not count.
     result = sample.result.copy()
     result[::2] = np.nan
-    half = measure_cost(opposite, net, dataclasses.replace(sample, result=result))
+    half = cost_of(exact, found, dataclasses.replace(sample, result=result))
     odd = Sample(*(array[1::2] for array in (sample.pieces, sample.hands, sample.in_check, sample.result)), "odd")
-    alone = measure_cost(opposite, net, odd)
+    alone = cost_of(exact[1::2], found[1::2], odd)
     assert (half.accuracy_change, half.log_loss_change) == (alone.accuracy_change, alone.log_loss_change)
     nothing = dataclasses.replace(sample, result=np.full_like(result, np.nan))
-    assert measure_cost(folded, net, nothing).log_loss_change is None
+    assert cost_of(exact, found, nothing).log_loss_change is None
 
 
 def test_rounding_keeps_sums_within_their_bound() -> None:

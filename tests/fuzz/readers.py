@@ -240,9 +240,10 @@ def read_configuration(path: Path) -> object:
 
 
 def read_plan(path: Path) -> object:
-    from experiments.nets.plan_file import read_plan
+    from experiments.nets.plan import plan_of
+    from experiments.nets.plan_file import read_entries
 
-    plan = read_plan(path)
+    plan = plan_of(read_entries(path), str(path))
     return plan.search, [point.name for point, _ in zip(plan.grid(), range(20), strict=False)]
 
 

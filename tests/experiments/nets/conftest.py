@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from experiments.nets.plan import Plan, Point, plan_of
-from experiments.nets.plan_file import read_plan
+from experiments.nets.plan_file import read_entries
 from experiments.nets.results import Games, NetResult, Results, Standing
 from experiments.nets.steps import Size, Tested, Trained
 from experiments.nets.timing import Timed
@@ -30,7 +30,8 @@ def written(folder: Path, text: str) -> Path:
 
 
 def plan_with(folder: Path, text: str) -> Plan:
-    return read_plan(written(folder, text))
+    path = written(folder, text)
+    return plan_of(read_entries(path), str(path))
 
 
 def nets_in(folder: Path) -> list[NetResult]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from experiments.nets.plan import plan_of
-from experiments.nets.plan_file import PLANS, read_change, read_plan
+from experiments.nets.plan_file import PLANS, read_change, read_entries
 from experiments.nets.space import Range
 from experiments.nets.sweep import Sweep
 from experiments.nets.training import checked_training, default_options
@@ -168,13 +168,13 @@ def test_invalid_plans_are_refused(changes: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize("text", ["a =", "a." * 300 + "b = 1"])
 def test_an_invalid_toml_file_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ValueError, match=r"plan\.toml: "):
-        read_plan(written(tmp_path, text))
+        read_entries(written(tmp_path, text))
 
 
 def test_records_given_as_a_plan_are_refused_with_the_option_for_them(tmp_path: Path) -> None:
     (tmp_path / "games.hcpe").write_bytes(b"\xff" * 38)
     with pytest.raises(OptionError, match=r"games\.hcpe: is no text") as refused:
-        read_plan(tmp_path / "games.hcpe")
+        read_entries(tmp_path / "games.hcpe")
     assert refused.value.fields == ("plan", "data")
 
 
@@ -198,7 +198,7 @@ def test_plans_of_the_package_are_valid(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["archive/sweep/sweep.toml", "front/sweep.toml"])
 def test_plans_of_the_documents_are_valid(name: str) -> None:
-    assert read_plan(ROOT / "docs" / name).spaces
+    assert plan_of(read_entries(ROOT / "docs" / name), name).spaces
 
 
 def test_a_progress_table_of_a_plan_is_for_networks_with_a_progress_axis() -> None:

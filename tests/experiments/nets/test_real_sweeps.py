@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from experiments.nets.columns import rows_of
-from experiments.nets.plan_file import read_plan
+from experiments.nets.plan import plan_of
+from experiments.nets.plan_file import read_entries
 from experiments.nets.results import Results
 from experiments.nets.summary import table_as_markdown
 from experiments.nets.sweep import Sweep, run_sweep
@@ -169,5 +170,5 @@ def test_a_sweep_interrupted_on_a_cluster_resumes_with_the_results_of_threads(tm
 
 def table_of(path: Path, folder: Path) -> str:
     """Return the table of a plan's results, without times."""
-    plan = read_plan(path)
+    plan = plan_of(read_entries(path), str(path))
     return table_as_markdown(plan, rows_of(plan, Results.read(folder)), "both")

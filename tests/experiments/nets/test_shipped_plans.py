@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.nets.plan import plan_of
-from experiments.nets.plan_file import PLANS, read_plan
+from experiments.nets.plan_file import PLANS, read_entries
 from experiments.nets.sweep import Sweep
 from experiments.nets.training import RESNET, checked_training
 from lite.networks.shapes import shapes_alone
@@ -32,7 +32,7 @@ def test_the_help_names_every_plan() -> None:
 
 def test_every_point_of_the_family_can_be_built() -> None:
     """Each is another network: an SFNN or a light one, of 4,000 to 300 million parameters."""
-    points = read_plan(Path("family")).known_points()
+    points = plan_of(read_entries(Path("family")), "family").known_points()
     parameters, kinds = {}, Counter[str]()
     for point in points:
         if point.net:
