@@ -7,13 +7,13 @@ gets the text and hashes that YaneuraOu writes itself.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from lite.datasets.provenance import sha256_of
 from search.evaluation.feature_sets import YANEURAOU_NAMES
 from search.evaluation.leb128 import encode_block
 from search.evaluation.network import CLIPPED, PAIRWISE, EvalNetwork
@@ -158,11 +158,6 @@ class ImportedNetwork:
     """Size of the network file."""
 
 
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def import_nnue(
     source: Path,
     output: Path,
@@ -178,7 +173,7 @@ def import_nnue(
     """
     check_output(output, (SUFFIX,), overwrite, (source,))
     require_file(source)
-    net, digest = read_unchanged(source, lambda: (read_nnue(source, fv_scale, architecture), _sha256(source)))
+    net, digest = read_unchanged(source, lambda: (read_nnue(source, fv_scale, architecture), sha256_of(source)))
     net.provenance[PROVENANCE] |= {"file": source.name, "sha256": digest}
     save_network(net, output)
     return ImportedNetwork(str(nnue_architecture(net)), net.output_divisor, digest, output.stat().st_size)
