@@ -123,8 +123,8 @@ def table_text(players: Sequence[PlayerRow]) -> str:
         chance = "---" if row.superiority is None else f"{100 * row.superiority:.0f}"
         lines.append(
             f"{place:4d} {row.name:{width}} : {row.elo:7.1f} {row.error:6.1f} {row.points:7.1f} "
-            f"{row.games:7d} {_percent(row.share):>5} {chance:>7} {row.wins:5d} {row.draws:5d} "
-            f"{row.losses:5d} {_percent(row.draw_share):>5}"
+            f"{row.games:7d} {_whole_percent(row.share):>5} {chance:>7} {row.wins:5d} {row.draws:5d} "
+            f"{row.losses:5d} {_whole_percent(row.draw_share):>5}"
         )
     return "\n".join(lines)
 
@@ -135,10 +135,10 @@ def meetings_text(meetings: Sequence[MeetingRow]) -> str:
     width = max((len(f"{one.first} - {one.second}") for one in meetings), default=0)
     return "\n".join(
         f"{one.first + ' - ' + one.second:{width}} : {one.wins:4d} -{one.draws:4d} -{one.losses:4d}  "
-        f"{_percent(one.points / one.games):>4} %  pairs {', '.join(map(str, one.pentanomial))}"
+        f"{_whole_percent(one.points / one.games):>4} %  pairs {', '.join(map(str, one.pentanomial))}"
         for one in meetings
     )
 
 
-def _percent(share: float | None) -> str:
+def _whole_percent(share: float | None) -> str:
     return "---" if share is None else f"{100 * share:.0f}"

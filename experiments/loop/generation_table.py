@@ -104,7 +104,7 @@ def as_cells(rows: Sequence[GenerationRow]) -> list[list[str]]:
                 f"{row.games:,}" if gate else "",
                 f"{row.positions:,}" if gate else "",
                 with_error(row.losses.loss, None),
-                _accuracy(row.losses),
+                percent(row.losses.accuracy, row.losses.accuracy_error),
                 with_error(row.d1_rmse, row.d1_rmse_error),
                 f"{gate.games:,}" if gate else "",
                 f"{_elo(gate)} over {gate.best}" if gate else "",
@@ -114,10 +114,6 @@ def as_cells(rows: Sequence[GenerationRow]) -> list[list[str]]:
         )
     shown = [place for place, column in enumerate(zip(*lines, strict=True)) if any(column[1:])]
     return [[line[place] for place in shown] for line in lines]
-
-
-def _accuracy(trained: CandidateTrained) -> str:
-    return "" if trained.accuracy is None else percent(trained.accuracy, trained.accuracy_error)
 
 
 def _elo(standing: LoopStanding) -> str:

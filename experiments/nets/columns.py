@@ -132,11 +132,6 @@ def with_error(value: float | None, error: float | None) -> str:
     return f"{value:.4f}" + (f" +- {error:.4f}" if error is not None else "")
 
 
-def percent(value: float | None) -> str:
-    """Return a share as a percentage with two decimals; nothing if it is None."""
-    return "" if value is None else f"{100 * value:.2f} %"
-
-
 def accuracy(row: Row) -> str:
     """Return a network's accuracy on held-out games with its standard error in percent."""
     return row.net.tested.report.accuracy_text()

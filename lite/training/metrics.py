@@ -91,11 +91,13 @@ class Report(Summary):
 
     def accuracy_text(self) -> str:
         """Return `accuracy` with its standard error in per cent, `65.16 +- 1.33 %`; empty without an accuracy."""
-        return "" if self.accuracy is None else percent(self.accuracy, self.accuracy_error)
+        return percent(self.accuracy, self.accuracy_error)
 
 
-def percent(share: float, error: float | None) -> str:
-    """Return a share with its standard error, where it is known, in per cent."""
+def percent(share: float | None, error: float | None = None) -> str:
+    """Return a share with its standard error, where it is known, in per cent; empty without a share."""
+    if share is None:
+        return ""
     return f"{100 * share:.2f} %" if error is None else f"{100 * share:.2f} +- {100 * error:.2f} %"
 
 

@@ -157,7 +157,7 @@ def _errors(report: Report) -> str:
 
 
 def _share(value: float | None, error: float | None = None) -> str:
-    return "-" if value is None else percent(value, error)
+    return percent(value, error) or "-"
 
 
 def _figure(value: float | None, error: float | None) -> str:
