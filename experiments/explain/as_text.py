@@ -13,6 +13,7 @@ from lite.notation.columns import columns_of, in_columns
 from lite.notation.move_text import line_text, piece_name, square_name
 from search.evaluation.leave_one_out import draw_contributions
 from search.rules.diagram import KANJI
+from search.rules.sfen import square_from_usi
 from search.rules.shogi import BLACK, EMPTY, KIND_LETTERS, KINDS
 
 MOVES_PER_LINE = 6
@@ -123,6 +124,6 @@ def piece_text(piece: PieceFigures | Difference, words: Words = ENGLISH) -> str:
     side = words.sides[BLACK if piece.colour == "black" else 1 - BLACK]
     if words is JAPANESE:
         at = piece.square
-        place = square_name((int(at[0]) - 1) * 9 + ord(at[1]) - ord("a")) if at else f"{words.in_hand}の"
+        place = square_name(square_from_usi(at)) if at else f"{words.in_hand}の"
         return f"{side} {place}{piece_name(KIND_LETTERS.index(piece.piece))}"
     return f"{side} {piece.piece} {piece.square or words.in_hand}"

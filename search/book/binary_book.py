@@ -22,7 +22,7 @@ import numpy as np
 
 from search.book.book_move import Book, BookMove, Say
 from search.rules.huffman import CODE_BYTES, PSV, encode
-from search.rules.sfen import position_from_sfen, square_to_usi
+from search.rules.sfen import position_from_sfen, square_from_usi, square_to_usi
 from search.rules.shogi import SQUARES
 
 MAGIC = b"YANE-BINBOOK-V1\0"
@@ -207,11 +207,7 @@ def move_from_code(code: int) -> str:
 
 def code_of_move(usi: str) -> int:
     """The Move16 of YaneuraOu of a well-formed USI move."""
-    target = _square(usi[2:4])
+    target = square_from_usi(usi[2:4])
     if usi[1] == "*":
         return _DROP | (_PIECES.index(usi[0]) + 1) << 7 | target
-    return (_PROMOTE if usi.endswith("+") else 0) | _square(usi[:2]) << 7 | target
-
-
-def _square(text: str) -> int:
-    return (int(text[0]) - 1) * 9 + ord(text[1]) - ord("a")
+    return (_PROMOTE if usi.endswith("+") else 0) | square_from_usi(usi[:2]) << 7 | target

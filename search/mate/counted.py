@@ -18,7 +18,7 @@ from search.mate.problems import set_problem
 from search.mate.solver import MateSolver, MateStatus
 from search.rules.movegen import list_moves
 from search.rules.position import do_move, in_check, new_position, undo_move
-from search.rules.sfen import get_sfen, move_to_usi
+from search.rules.sfen import get_sfen, move_to_usi, square_from_usi
 
 LONGEST = 31
 """Largest counted length that is searched."""
@@ -117,7 +117,11 @@ class _Counting:
         dropped = _after(pos, drop)
         for capture in list_moves(dropped):
             usi = move_to_usi(capture)
-            if "*" in usi or usi[2:4] != target or not _aligned(_square(usi[:2]), _square(target), king):
+            if (
+                "*" in usi
+                or usi[2:4] != target
+                or not _aligned(square_from_usi(usi[:2]), square_from_usi(target), king)
+            ):
                 continue
             captured = _after(dropped, capture)
             if not in_check(captured):
@@ -142,10 +146,6 @@ def _after(pos: np.void, move: int) -> np.void:
 def _key(pos: np.void) -> str:
     """Return the position without its move number."""
     return get_sfen(pos).rsplit(" ", 1)[0]
-
-
-def _square(usi: str) -> int:
-    return 9 * (int(usi[0]) - 1) + ord(usi[1]) - ord("a")
 
 
 def _aligned(origin: int, middle: int, end: int) -> bool:

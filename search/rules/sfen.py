@@ -130,7 +130,8 @@ def move_to_usi(move: int) -> str:
     return square_to_usi(origin) + square_to_usi(target) + ("+" if move & PROMOTE else "")
 
 
-def _square(text: str) -> int:
+def square_from_usi(text: str) -> int:
+    """Return the square of its two characters in USI notation: `1a` is 0. Raises ValueError for other characters."""
     return "123456789".index(text[0]) * 9 + "abcdefghi".index(text[1])
 
 
@@ -145,5 +146,5 @@ def move_from_usi(text: str) -> int:
         raise ValueError(f"{text[:20]!r} is not a USI move")
     origin, target, promotion, dropped, square = match.groups()
     if dropped:
-        return (DROP_ORIGIN + KIND_LETTERS.index(dropped)) << 7 | _square(square)
-    return _square(origin) << 7 | _square(target) | (PROMOTE if promotion else 0)
+        return (DROP_ORIGIN + KIND_LETTERS.index(dropped)) << 7 | square_from_usi(square)
+    return square_from_usi(origin) << 7 | square_from_usi(target) | (PROMOTE if promotion else 0)

@@ -22,7 +22,7 @@ from search.puct.planes import (
     write_held_features,
     write_planes,
 )
-from search.rules.sfen import move_from_usi, position_from_sfen
+from search.rules.sfen import move_from_usi, position_from_sfen, square_from_usi
 from search.rules.view import view_position
 
 SFENS = {
@@ -91,7 +91,7 @@ def test_labels_by_hand() -> None:
     moves = ["7g7f", "3c3d", "8i7g", "2i3g", "7g6e+", "P*5e", "G*1a", "8b8g+"]
     turns = [0, 1, 0, 0, 0, 0, 1, 1]
     directions, targets = [0, 0, 9, 8, 19, 20, 26, 10], ["7f", "7f", "7g", "3g", "6e", "5e", "9i", "2c"]
-    squares = [9 * (int(target[0]) - 1) + ord(target[1]) - ord("a") for target in targets]
+    squares = [square_from_usi(target) for target in targets]
     labels = move_labels(np.array([move_from_usi(move) for move in moves], np.uint16), np.array(turns, np.uint8))
     assert labels.tolist() == [81 * direction + square for direction, square in zip(directions, squares, strict=True)]
     assert move_labels(np.zeros(1, np.uint16), np.zeros(1, np.uint8)).tolist() == [NO_LABEL]
