@@ -55,7 +55,7 @@ from search.system.command_line import command_arguments
 from search.system.cores import usable_cores
 from search.system.files import complaints_about, write_atomically
 from search.system.folder_lock import FolderLock
-from search.system.metadata import json_bytes, parse_json, quoted
+from search.system.metadata import json_bytes, one_line, parse_json
 from search.system.options import OptionError
 
 RECORD, RESULTS = "run.json", "results.jsonl"
@@ -295,7 +295,7 @@ class RunWriter:
         elif size and (found := _difference(kept, self._plan)):
             name, words = found
             raise OptionError(
-                f"`{self._option}` {self.folder}: holds a run with {quoted(words, 400)}; give the same or choose "
+                f"`{self._option}` {self.folder}: holds a run with {one_line(words, 400)}; give the same or choose "
                 "another folder",
                 self._option,
                 *([name] if name else []),
@@ -378,7 +378,7 @@ def find_run(folder: Path) -> RunRecord | None:
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise ValueError(f"its format is not {FORMAT!r}")
         if found.get("version") != VERSION:
-            raise ValueError(f"its version is {quoted(found.get('version'))}, this program reads version {VERSION}")
+            raise ValueError(f"its version is {one_line(found.get('version'))}, this program reads version {VERSION}")
         entry = {name: value for name, value in found.items() if name not in ("format", "version")}
         record = typed(RunRecord, entry, "its fields")
         if not record.made_by:

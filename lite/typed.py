@@ -12,7 +12,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from search.system.metadata import quoted
+from search.system.metadata import one_line
 
 Given = TypeVar("Given")
 
@@ -25,12 +25,12 @@ def typed(kind: type[Given], entry: Any, place: str) -> Given:
     `place` and names the field that is unknown, missing or of another type.
     """
     if not isinstance(entry, dict):
-        raise ValueError(f"{place}: {quoted(entry, 40)!r} is not a table of {', '.join(_hints(cast(type, kind)))}")
+        raise ValueError(f"{place}: {one_line(entry, 40)!r} is not a table of {', '.join(_hints(cast(type, kind)))}")
     hints = _hints(cast(type, kind))
     if unknown := entry.keys() - hints.keys():
         meant = dict.fromkeys(filter(None, (nearest(name, hints) for name in sorted(unknown))))
         question = f"; is {', '.join(meant)} meant?" if meant else ";"
-        named = quoted(", ".join(sorted(unknown)), 200)
+        named = one_line(", ".join(sorted(unknown)), 200)
         raise ValueError(f"{place}: unknown {named}{question} known are {', '.join(hints)}")
     if missing := [name for name in _required(cast(type, kind)) if name not in entry]:
         raise ValueError(f"{place}: {', '.join(missing)} must be given")

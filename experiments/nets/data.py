@@ -34,7 +34,7 @@ from search.alphabeta.parameters import STEPS
 from search.alphabeta.sampling import MAIN, QUIESCENCE
 from search.evaluation.network_file import load_network
 from search.system.files import write_atomically
-from search.system.metadata import quoted
+from search.system.metadata import one_line
 
 WHERE = {"main": MAIN, "quiescence": QUIESCENCE}
 TREE_SOURCES, SEARCHED_SOURCES = 1024, 4096
@@ -192,7 +192,7 @@ def refuse_circles(sets: Mapping[str, Data]) -> None:
                 reached.add(source)
                 waiting += sets[source].sources if source in sets else ()
         if name in reached:
-            by = quoted(", ".join(data.sources), 200)
+            by = one_line(", ".join(data.sources), 200)
             raise ValueError(f"data {name[:40]!r}: is made of itself, by way of {by}")
 
 

@@ -31,7 +31,7 @@ from experiments.nets.training import KINDS, checked_training, default_options, 
 from lite.training.correction import corrected_network
 from lite.training.options import ValueTraining
 from lite.typed import typed
-from search.system.metadata import quoted
+from search.system.metadata import one_line
 
 _PATH = re.compile(r"[/\\\x00-\x1f]")
 
@@ -192,7 +192,8 @@ class Plan:
     def spaces(self) -> tuple[Space, ...]:
         """Options and the values that each may have."""
         return tuple(
-            {name: read_choices(value, quoted(name), self.search) for name, value in one.items()} for one in self.space
+            {name: read_choices(value, one_line(name), self.search) for name, value in one.items()}
+            for one in self.space
         )
 
     @cached_property
@@ -357,7 +358,7 @@ class Plan:
         if entry.after and entry.after not in names:
             fault = f"after {entry.after[:40]!r}: no earlier point of that name"
         if unknown := [name for name in entry.tables or () if name not in self.table]:
-            fault = f"tables: no [table.{quoted(unknown[0])}]"
+            fault = f"tables: no [table.{one_line(unknown[0])}]"
         if is_peer and not (entry.name and entry.net):
             fault = "needs a name and a net"
         if fault:

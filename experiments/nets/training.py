@@ -16,7 +16,7 @@ from lite.networks.build import CONFIGS
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining, has_progress_axis
 from lite.typed import nearest, typed
-from search.system.metadata import quoted
+from search.system.metadata import one_line
 
 Given = TypeVar("Given")
 Training = ValueTraining | ResnetTraining
@@ -87,7 +87,7 @@ def from_flat(
         if (owner := owners.get(field)) is None:
             names = [one.rstrip("_").replace("_", "-") for one in owners]
             near = nearest(name.replace("_", "-"), names)
-            raise ValueError(f"{place}: {quoted(name)}: unknown option" + (f"; is {near} meant?" if near else ""))
+            raise ValueError(f"{place}: {one_line(name)}: unknown option" + (f"; is {near} meant?" if near else ""))
         is_one = type(value) is int and get_origin(get_type_hints(owner)[field]) is tuple
         found[owner][field] = [value] if is_one else value
     made = {name: typed(part, found[part], place) for name, part in parts.items()}

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from lite.training.folder import NETWORK_NAME
 from search.evaluation.shipped import network_file
 from search.system.files import require_file, require_utf8
-from search.system.metadata import quoted
+from search.system.metadata import one_line
 from search.system.paths import PathLike
 
 
@@ -87,6 +87,6 @@ def kind_of(network_path: PathLike) -> Kind:
             with safe_open(path, "numpy") as file:
                 return _FORMATS.get((file.metadata() or {}).get("format", ""), Kind.FOLDED)
         except SafetensorError as error:
-            reason = quoted(error, 400)
+            reason = one_line(error, 400)
             raise ValueError(f"{path}: not a safetensors file, or a truncated one ({reason})") from None
     return Kind.FOLDED

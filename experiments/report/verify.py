@@ -17,7 +17,7 @@ from lite.datasets.provenance import digest_of
 from lite.records.formats import RecordError
 from lite.run_folder import RECORD, find_run
 from search.evaluation.shipped import is_shipped, network_file
-from search.system.metadata import quoted
+from search.system.metadata import one_line
 
 SAME, CHANGED, MISSING = "same", "changed", "not there"
 NOTHING = "no file was recorded"
@@ -67,7 +67,7 @@ def verify(paths: Sequence[Path]) -> list[Check]:
                 raise
             words = str(error) if isinstance(error, ValueError | OSError) else repr(error)
             raise ValueError(
-                f"{run.path}: cannot be verified ({quoted(words, 400)}); restore its files from a copy"
+                f"{run.path}: cannot be verified ({one_line(words, 400)}); restore its files from a copy"
             ) from None
     return checks
 

@@ -25,7 +25,7 @@ from lite.networks.value_network import ValueNetwork
 from lite.training.folder import network_file
 from lite.training.optimiser_steps import Optimiser
 from search.system.files import require_file, require_utf8, write_atomically
-from search.system.metadata import parse_json, quoted, sort_header
+from search.system.metadata import one_line, parse_json, sort_header
 
 NETWORK = "liteshogi network"
 STATE = "liteshogi training state"
@@ -44,7 +44,7 @@ def file_format(path: Path) -> str:
         with safe_open(path, "pt") as file:
             return str((file.metadata() or {}).get("format", ""))
     except SafetensorError as error:
-        raise ValueError(f"{path}: not a safetensors file, or only a part of one ({quoted(error, 400)})") from None
+        raise ValueError(f"{path}: not a safetensors file, or only a part of one ({one_line(error, 400)})") from None
 
 
 def _checksum(tensors: dict[str, torch.Tensor], data: str) -> str:
@@ -67,7 +67,7 @@ def named_errors(path: Path, what: str) -> Iterator[None]:
     except (
         TypeError, ValueError, AttributeError, IndexError, OverflowError, RuntimeError, SafetensorError
     ) as error:  # fmt: skip
-        raise ValueError(f"{path}: {what}: {quoted(error, 400)}") from None
+        raise ValueError(f"{path}: {what}: {one_line(error, 400)}") from None
 
 
 def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
@@ -77,7 +77,7 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[s
     """
     found = file_format(path) or "safetensors file of another program"
     if found != kind:
-        raise ValueError(f"{path}: this is a {quoted(found)}, not a {kind}; give a training run, or a file of one")
+        raise ValueError(f"{path}: this is a {one_line(found)}, not a {kind}; give a training run, or a file of one")
     with named_errors(path, f"not a {kind}, or only a part of one; copy or train it again"):
         with safe_open(path, "pt") as file:
             header = file.metadata()
@@ -88,14 +88,14 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[s
         if not isinstance(data, dict):
             raise ValueError("its description is no JSON object")
     if version != VERSION and (version != UNCHECKED_VERSION or kind == STATE):
-        found = f"a {kind} of version {quoted(version)}; this program reads version {VERSION}"
+        found = f"a {kind} of version {one_line(version)}; this program reads version {VERSION}"
         raise ValueError(f"{path}: {found}; train it again")
     if version == VERSION and header.get("checksum") != _checksum(tensors, text):
         raise ValueError(f"{path}: the checksum does not fit: the file is damaged; copy or train it again")
     for name, tensor in tensors.items():
         # In one dimension: PyTorch computes with no more than 64, which a forged file may have.
         if tensor.is_floating_point() and not bool(torch.isfinite(tensor.reshape(-1)).all()):
-            raise ValueError(f"{path}: {quoted(name)} holds numbers that are not finite; copy or train it again")
+            raise ValueError(f"{path}: {one_line(name)} holds numbers that are not finite; copy or train it again")
     return tensors, data
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 from lite.progress_line import say
 from lite.run_folder import Line, RunWriter, read_lines
 from lite.training.metrics import Report
-from search.system.metadata import quoted
+from search.system.metadata import one_line
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class RunLog:
             yield
         except OSError as error:
             self._board = None
-            say(f"warning: {self._folder}: no further log for TensorBoard: {error.strerror or quoted(error)}")
+            say(f"warning: {self._folder}: no further log for TensorBoard: {error.strerror or one_line(error)}")
 
     def _pass_thread_error(self, found: threading.ExceptHookArgs) -> None:
         """Show the error of a thread; one in TensorBoard's thread is raised again by its next call."""
@@ -137,7 +137,7 @@ def _summary_writer(folder: Path, resumed_step: int | None) -> Any:
     except ImportError:
         return None  # the lines are complete without it
     except Exception as error:  # protobuf raises TypeError for a TensorBoard of another age
-        reason = f"{type(error).__name__}: {quoted(error)}"
+        reason = f"{type(error).__name__}: {one_line(error)}"
         print(f"warning: no log for TensorBoard, which does not start: {reason}", file=sys.stderr)
         return None
     purge = None if resumed_step is None else resumed_step + 1

@@ -39,7 +39,7 @@ from search.system.files import (
     require_utf8,
     write_atomically,
 )
-from search.system.metadata import parse_json, quoted, sort_header
+from search.system.metadata import one_line, parse_json, sort_header
 from search.system.options import OptionError
 from search.system.paths import PathLike
 
@@ -189,11 +189,11 @@ def _read(path: Path, may_map: bool) -> tuple[dict[str, np.ndarray], dict[str, A
         found = header.get("format")
         if found != FORMAT:
             remedy = "; fold it first" if found == "liteshogi network" else ""
-            what = "safetensors file of another program" if found is None else quoted(found)
+            what = "safetensors file of another program" if found is None else one_line(found)
             raise ValueError(f"this is a {what}, not a {FORMAT}{remedy}")
         if header.get("version") not in VERSIONS:
             known = f"{', '.join(VERSIONS[:-1])} and {VERSIONS[-1]}"
-            version = quoted(header.get("version"))
+            version = one_line(header.get("version"))
             raise ValueError(f"a network file of version {version}; this program reads versions {known}")
         mapped = _map_rows(path) if header["version"] == VERSIONS[2] else {}
         if not may_map:
@@ -337,9 +337,9 @@ def _load(path: Path, may_map: bool = True) -> EvalNetwork:
     except ValueError as error:
         if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
             raise ValueError(f"{path}: not a {FORMAT}: {error}") from None
-        raise ValueError(f"{path}: {quoted(error, _LONGEST_COMPLAINT)}") from None
+        raise ValueError(f"{path}: {one_line(error, _LONGEST_COMPLAINT)}") from None
     except KeyError as error:
         raise ValueError(f"{path}: not a {FORMAT}: {error} is missing in it") from None
     except (SafetensorError, TypeError, AttributeError, OverflowError, MemoryError) as error:
-        said = quoted(error, _LONGEST_COMPLAINT)  # of a header, which may quote lines of it
+        said = one_line(error, _LONGEST_COMPLAINT)  # of a header, which may quote lines of it
         raise ValueError(f"{path}: not a {FORMAT}, or only a part of one ({said}); copy or fold it again") from None

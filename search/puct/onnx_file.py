@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from search.system.files import require_file, require_utf8
-from search.system.metadata import quoted
+from search.system.metadata import one_line
 
 Device = Literal["auto", "cpu", "gpu"]
 """Where onnxruntime computes; "auto" means on a GPU if the installed onnxruntime can use one, else on the CPU."""
@@ -50,8 +50,8 @@ def open_session(path: Path, device: Device = "cpu") -> Any:
     operator = _operator_with_graph(path)
     if operator is not None:
         raise ValueError(
-            f"{path}: its operator {quoted(operator)} has a graph inside, which may run without end; export it without "
-            "loops and branches"
+            f"{path}: its operator {one_line(operator)} has a graph inside, which may run without end; export it "
+            "without loops and branches"
         )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = 1, 1

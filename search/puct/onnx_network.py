@@ -18,7 +18,7 @@ from search.puct.onnx_file import Device, first_line, open_session
 from search.puct.planes import LABELS, PLANES1, PLANES2, make_planes
 from search.rules.sfen import position_from_sfen
 from search.rules.shogi import START_SFEN
-from search.system.metadata import quoted
+from search.system.metadata import one_line
 
 INPUTS = {"input1": (PLANES1, 9, 9), "input2": (PLANES2, 9, 9)}
 OUTPUTS = {"output_policy": (LABELS,), "output_value": (1,)}
@@ -67,10 +67,10 @@ class OnnxNetwork:
             if missing := set(wanted) - set(found):
                 raise ValueError(
                     f"{path}: not a policy-value network of dlshogi's format: no {what} {min(missing)}, it has "
-                    f"{quoted(', '.join(found)) or 'none'}; export it with these names"
+                    f"{one_line(', '.join(found)) or 'none'}; export it with these names"
                 )
             if what == "input" and (extra := set(found) - set(wanted)):
-                name = quoted(min(extra))
+                name = one_line(min(extra))
                 raise ValueError(f"{path}: it requires an input {name} that dlshogi's format does not have")
             for name, shape in wanted.items():
                 _check_tensor(path, found[name], shape)
@@ -113,7 +113,7 @@ def _check_tensor(path: Path, found: Any, shape: tuple[int, ...]) -> None:
     ):
         raise ValueError(
             f"{path}: {found.name} must be (positions, {', '.join(map(str, shape))}), not "
-            f"({', '.join(quoted(size) for size in found.shape)}): the network is for other features or moves"
+            f"({', '.join(one_line(size) for size in found.shape)}): the network is for other features or moves"
         )
     if isinstance(found.shape[0], int):
         raise ValueError(

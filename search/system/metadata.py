@@ -28,7 +28,7 @@ def json_bytes(value: Any, indent: int | None = None) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=indent).encode(errors="backslashreplace")
 
 
-def quoted(text: object, longest: int = 80) -> str:
+def one_line(text: object, longest: int = 80) -> str:
     """Shorten a text from a file to one line of at most `longest` characters, for an error message."""
     return textwrap.shorten(str(text), longest)
 
