@@ -20,7 +20,7 @@ import torch
 from torch import nn
 
 from lite.records.formats import DECLARATION, ENTERED, MOVE_LIMIT, SENNICHITE
-from lite.training.checkpoint import SavedTraining, load_module, write_tensors
+from lite.training.checkpoint import SavedTraining, load_module, save_module
 from search.puct.planes import LABELS, PLANES1, PLANES2
 from search.rules.shogi import SQUARES
 from search.system.bounds import check_number
@@ -190,7 +190,7 @@ def multiply_adds(network: PolicyValueNetwork) -> int:
 
 def save_resnet(path: Path, model: PolicyValueNetwork, training: Mapping[str, Any]) -> None:
     """Save a network with its configuration and `training`, JSON about its origin."""
-    write_tensors(path, NETWORK, model.state_dict(), {"network": model.config, "training": dict(training)})
+    save_module(path, NETWORK, model, training)
 
 
 def load_resnet(path: Path | str) -> tuple[PolicyValueNetwork, SavedTraining]:

@@ -120,7 +120,7 @@ class SavedTraining:
 
 def save_model(path: Path, model: ValueNetwork, training: Mapping[str, Any]) -> None:
     """Write a network with its configuration and `training`: its data, options, figures and scale as JSON."""
-    write_tensors(path, NETWORK, model.state_dict(), {"network": model.config, "training": dict(training)})
+    save_module(path, NETWORK, model, training)
 
 
 def load_model(path: Path | str) -> tuple[ValueNetwork, SavedTraining]:
@@ -129,6 +129,11 @@ def load_model(path: Path | str) -> tuple[ValueNetwork, SavedTraining]:
     Raises FileNotFoundError, or ValueError for a foreign, truncated or inconsistent file.
     """
     return load_module(path, NETWORK, network_from_config)
+
+
+def save_module(path: Path, kind: str, module: torch.nn.Module, training: Mapping[str, Any]) -> None:
+    """Write a module with its `config`, JSON that builds it again, and its training as a file that names its `kind`."""
+    write_tensors(path, kind, module.state_dict(), {"network": module.config, "training": dict(training)})
 
 
 def load_module(path: Path | str, kind: str, build: Callable[[Any], Module]) -> tuple[Module, SavedTraining]:
