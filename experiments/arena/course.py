@@ -52,7 +52,7 @@ def read_course(arena: Path) -> list[Moment]:
     """Return a match's moments in order, each as both players saw it; none for a match of few pairs. Raises OSError."""
     pairs: dict[str, list[tuple[np.ndarray, int]]] = {}
     results = read_arena_games(arena)
-    games = _read_games(arena) if results else []
+    games = _read_scores(arena) if results else []
     longest = max((len(scores) for _, scores in games), default=0)
     for result, (first_begins, scores) in zip(results, games, strict=False):  # a game may have ended between
         if result.points is not None:
@@ -72,7 +72,7 @@ def read_course(arena: Path) -> list[Moment]:
     ]
 
 
-def _read_games(arena: Path) -> list[tuple[bool, list[int | None]]]:
+def _read_scores(arena: Path) -> list[tuple[bool, list[int | None]]]:
     """Return, for each game of `read_arena_games`, whether its first player begins, and the mover's score of each
     move."""
     database = arena / GAMES / "game.db"

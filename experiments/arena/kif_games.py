@@ -55,7 +55,7 @@ order by game.id"""
 _MOVES = "select next_move, eval, next_move_time_ms from game_move where game_id = ? order by ply"
 
 
-def read_games(database: Path, names: Mapping[str, str]) -> Iterator[Game | GameError]:
+def read_database(database: Path, names: Mapping[str, str]) -> Iterator[Game | GameError]:
     """Yield the finished games in the order of their ends, or an error for a game that KIF cannot express.
 
     `names`: names for readers by the database's names of players; others keep their names. Raises OSError if the
@@ -121,7 +121,7 @@ def write_games(database: Path, directory: Path, names: Mapping[str, str]) -> li
     declared: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     times: dict[str, list[np.ndarray]] = {}
-    for number, game in enumerate(read_games(database, names), 1):
+    for number, game in enumerate(read_database(database, names), 1):
         if isinstance(game, GameError):
             print(shown(f"warning: not written, as KIF cannot express it: {game}"), file=sys.stderr)
             continue

@@ -116,7 +116,7 @@ class Loop:
 
         The number of repeated openings depends on the seed, so each generation's are drawn."""
         gate = self.match(self.first, self.first, self.output, self.gate_games, self.game_seed(1))
-        lines = gate.read_lines()
+        lines = gate.distinct_openings()
         for name in ("gate_games", "against_games") if self.against else ("gate_games",):
             games = getattr(self, name)
             for generation in range(1, self.generations + 1):

@@ -106,12 +106,12 @@ class CountedGames:
         return Ending(max_moves=self.max_plies, win_score=self.win_score)
 
     def lines(self) -> tuple[str, ...]:
-        """Return the openings, each once. Raises OptionError if games would repeat, or as `read_lines`."""
-        lines = self.read_lines()
+        """Return the openings, each once. Raises OptionError if games would repeat, or as `distinct_openings`."""
+        lines = self.distinct_openings()
         self.check_lines(lines)
         return lines
 
-    def read_lines(self) -> tuple[str, ...]:
+    def distinct_openings(self) -> tuple[str, ...]:
         """Return the openings, each once, however few.
 
         Raises OSError, or ValueError that names a line from which no game can be played, before any game is played."""

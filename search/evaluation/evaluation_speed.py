@@ -61,7 +61,7 @@ def _pack(games: Iterable[list[int]], source: str) -> Games:
     return Games(np.concatenate([np.array(moves, np.uint16) for moves in lists]), starts, source)
 
 
-def read_games(path: Path, count: int) -> Games:
+def read_move_lists(path: Path, count: int) -> Games:
     """Read at most `count` games: one JSON object per line with `start` and `moves`, or USI lines; xz or plain.
 
     Games from other positions than the start position are skipped. Raises OSError, or ValueError that names the line.
@@ -120,7 +120,7 @@ def random_games(count: int, plies: int = 120, seed: int = 1) -> Games:
 
 def find_games(path: Path | None, count: int) -> Games:
     """Return the games of a file; without a file, random games."""
-    return random_games(min(count, 200)) if path is None else read_games(path, count)
+    return random_games(min(count, 200)) if path is None else read_move_lists(path, count)
 
 
 def random_network(

@@ -56,7 +56,7 @@ class Output:
                 os._exit(0)  # there is no reader; threads may be inside compiled code
 
 
-def read_lines(stream: TextIO | None) -> Iterator[str]:
+def decoded_lines(stream: TextIO | None) -> Iterator[str]:
     """Yield lines until the end of the stream or an error; of a line that is too long only the beginning is kept."""
     while stream is not None:
         try:
@@ -93,7 +93,7 @@ class Input:
 
     def _listen(self, stream: TextIO | None) -> None:
         begun = time.monotonic()
-        for line in read_lines(stream):
+        for line in decoded_lines(stream):
             self._heard.put(line)
             if line.split(maxsplit=1)[:1] == ["quit"]:
                 break

@@ -10,11 +10,11 @@ import pytest
 from rsshogi.core import Move
 
 from experiments.arena.engine_match import Match, play_match
-from experiments.arena.kif_games import REASONS, read_games, write_games
+from experiments.arena.kif_games import REASONS, read_database, write_games
 from experiments.arena.process import ARENA
 from experiments.language.catalogue import translated
 from lite.notation.game import Game
-from lite.notation.games import read_games as read_notation
+from lite.notation.games import read_games
 from lite.notation.kif import read_kif
 from lite.notation.kif_writer import kif_text
 from lite.records.formats import WINNER_MASK
@@ -35,7 +35,7 @@ def test_a_match_leaves_its_games_as_kif(played):
     files = sorted((played / "kif").iterdir())
     assert [file.name for file in files] == ["0001.kifu", "0002.kifu"]
     for file in files:
-        (game,) = read_notation(file)
+        (game,) = read_games(file)
         assert isinstance(game, Game)
         parsed = cshogi.KIF.Parser.parse_str(file.read_text(encoding="utf-8"))
         assert len(parsed.moves) > 4
@@ -74,7 +74,7 @@ def test_reasons_of_wins_are_distinguished(tmp_path):
         ("late", "BLACK_WIN_BY_TIMEOUT", PERPETUAL, ["4h5h"], "切れ負け"),
         ("illegal", "BLACK_WIN_BY_ILLEGAL_MOVE", PERPETUAL, ["4h5h"], "反則負け"),
     ):
-        (game,) = read_games(_database(tmp_path / f"{name}.db", ending, moves, sfen), {"a": "LiteShogi"})
+        (game,) = read_database(_database(tmp_path / f"{name}.db", ending, moves, sfen), {"a": "LiteShogi"})
         assert isinstance(game, Game), game
         assert (game.ending, game.names) == (expected, ("LiteShogi", "b"))
         text = kif_text(game)
@@ -111,12 +111,12 @@ def test_a_game_that_kif_cannot_express_is_skipped_with_a_warning(tmp_path, caps
 
 
 def test_failed_games_are_left_out(tmp_path):
-    assert list(read_games(_database(tmp_path / "game.db", "ERROR", ["5h4h"]), {})) == []
+    assert list(read_database(_database(tmp_path / "game.db", "ERROR", ["5h4h"]), {})) == []
 
 
 def test_an_error_names_an_unreadable_database(tmp_path):
     (tmp_path / "game.db").write_text("nothing of the kind")
     with pytest.raises(OSError, match=r"game\.db"):
-        list(read_games(tmp_path / "game.db", {}))
+        list(read_database(tmp_path / "game.db", {}))
     with pytest.raises(OSError, match=r"none\.db"):
-        list(read_games(tmp_path / "none.db", {}))
+        list(read_database(tmp_path / "none.db", {}))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from liteshogi.commands.bench.evaluation import as_json, as_text
-from search.evaluation.evaluation_speed import bench_evaluation, random_games, random_network, read_games
+from search.evaluation.evaluation_speed import bench_evaluation, random_games, random_network, read_move_lists
 from search.evaluation.network_file import save_network
 
 
@@ -22,10 +22,10 @@ def test_games_of_both_formats_are_read(tmp_path: Path) -> None:
         "position startpos moves 2g2f resign",
     ]
     path.write_bytes(lzma.compress("\n".join(lines).encode()))
-    games = read_games(path, 10)
+    games = read_move_lists(path, 10)
     assert games.plies == 6
     assert games.starts.tolist() == [0, 3, 5, 6]
-    assert read_games(path, 1).plies == 3
+    assert read_move_lists(path, 1).plies == 3
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_errors_name_invalid_games(tmp_path: Path, line: str, message: str) -> N
     path = tmp_path / "games.txt"
     path.write_text(line + "\n")
     with pytest.raises(ValueError, match=message):
-        read_games(path, 10)
+        read_move_lists(path, 10)
 
 
 def test_an_error_names_a_damaged_file(tmp_path: Path) -> None:
@@ -54,11 +54,11 @@ def test_an_error_names_a_damaged_file(tmp_path: Path) -> None:
     for content in (b"no xz at all", whole[: len(whole) // 2]):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r"games.jsonl.xz: damaged: "):
-            read_games(path, 10)
+            read_move_lists(path, 10)
     plain = tmp_path / "games.txt"
     plain.write_bytes(b"startpos moves \xff\n")
     with pytest.raises(ValueError, match=r"games.txt: line 1: "):
-        read_games(plain, 10)
+        read_move_lists(plain, 10)
 
 
 def test_the_figures_are_printed(tmp_path: Path) -> None:

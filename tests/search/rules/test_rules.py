@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search.compiling.jit import jit
-from search.evaluation.evaluation_speed import read_games
+from search.evaluation.evaluation_speed import read_move_lists
 from search.rules.declaration import RULE_27, can_declare
 from search.rules.movegen import INFERIOR, MAX_MOVES, QUIET, TACTICAL, is_legal, list_moves
 from search.rules.perft import make_leaves, perft, timed_perft
@@ -334,7 +334,7 @@ def test_recorded_games_agree_with_cshogi(data_folder):
     path = data_folder / "games" / "games.jsonl.xz"
     if not path.is_file():
         pytest.skip(f"{path} is not there")
-    games, count = read_games(path, 100_000), 0
+    games, count = read_move_lists(path, 100_000), 0
     for first, last in pairwise(games.starts.tolist()):
         pos, board = position_from_sfen("startpos"), cshogi.Board()
         for move in games.moves[first:last].tolist():

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.usi.streams import read_lines
+from search.usi.streams import decoded_lines
 
 
 def received(sent: bytes) -> list[str]:
     stream = io.TextIOWrapper(io.BytesIO(sent), encoding="utf-8", errors="surrogateescape")
-    return list(read_lines(stream))
+    return list(decoded_lines(stream))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp932"])
