@@ -1,6 +1,7 @@
 """A network as a C++ header and a file of weights, which evaluates to the same integers in a C++ engine.
 
-The header is one file: `evaluation.h` with the kernels of `kernels.h` and the network's constants put in.
+The header is one file: `evaluation.h`, which reads the weights and computes the layers, with the network's constants,
+the codes of `placement.h`, the kernels of `kernels.h` and the sums of `accumulator.h` put in.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from search.evaluation.stacks import HANDS, KING_ZONES, PROGRESS, PROGRESS_STEPS
 from search.rules.shogi import HAND_KINDS
 from search.system.files import WholeFile
 
-_TEMPLATE, _KERNELS = (Path(__file__).with_name(name) for name in ("evaluation.h", "kernels.h"))
+_TEMPLATE = Path(__file__).with_name("evaluation.h")
+_PARTS = ("placement", "kernels", "accumulator")
+"""Headers whose texts take the places of their names in the template."""
 _WORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class
     co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype
@@ -89,7 +92,7 @@ def write_header(net: EvalNetwork, network: str, header: Path) -> tuple[int, int
         "WEIGHTS": weights.name,
         "NAMESPACE": header.stem,
         "CONSTANTS": _constants(net, content),
-        "KERNELS": _KERNELS.read_text(encoding="utf-8").rstrip(),
+        **{part.upper(): _TEMPLATE.with_name(f"{part}.h").read_text(encoding="utf-8").rstrip() for part in _PARTS},
     }
     text = re.sub(r"@([A-Z]+)@", lambda found: words[found[1]], _TEMPLATE.read_text(encoding="utf-8")).encode()
     with WholeFile(weights) as beside, WholeFile(header) as file:
