@@ -70,7 +70,7 @@ class FoldedNetwork:
         return self.activations_of(self.clipped_sums(sample), sample)
 
     def activations_of(self, clipped: np.ndarray, sample: Sample) -> list[np.ndarray]:
-        """Return `activations` from the `clipped_sums` of the sample."""
+        """Return `activations` from the `clipped_sums` of the sample, f8 (B, perspectives * N)."""
         activated = [self._activated(cut) for cut in np.split(clipped, self.perspectives, 1)]
         return self.activations_from(np.concatenate(activated, 1), self.selected(sample))
 

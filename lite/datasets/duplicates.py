@@ -84,7 +84,7 @@ class DistinctHashes(HashSet):
         return len(self) << self._halvings
 
     def add(self, hashes: np.ndarray) -> np.ndarray:
-        """Add hashes, and return for each one below the bound whether it is new."""
+        """Add hashes u8 (n,), none of them 0, and return bool (m,): whether each of the m below the bound is new."""
         first = super().add(self._below(hashes))
         while len(self) > self._limit:
             self._halvings += 1

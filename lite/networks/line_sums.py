@@ -129,7 +129,7 @@ class LineSums:
         self.columns = channels * (LINES * np.arange(len(lines))[:, None] + np.stack(lines))
 
     def channel_of(self, channels: int) -> np.ndarray:
-        """Return the channel of each column; a direction's channels own its columns."""
+        """Return the channel of each column, i8 (N,); a direction's channels own its columns."""
         of_direction = channels // len(self.columns)
         line, channel = np.divmod(np.arange(LINES * channels), of_direction)
         return np.asarray(channel + of_direction * (line // LINES))

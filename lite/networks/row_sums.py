@@ -155,7 +155,7 @@ class TableSums:
         self.pair_block = pair_block or len(base)
 
     def channel_of(self, channels: int) -> np.ndarray:
-        """Return the channel of each column; those of a channel are adjacent."""
+        """Return the channel of each column, i8 (N,); those of a channel are adjacent."""
         width = len(self.tensors[1])
         return np.repeat(np.arange(channels), width // channels)
 

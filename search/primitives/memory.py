@@ -36,7 +36,8 @@ def _mapped_zeros(size: int, advice: str) -> np.ndarray:
 
 
 def aligned_zeros(count: int, dtype: np.dtype | type) -> np.ndarray:
-    """Return a zeroed array that begins on a cache line, or if it is large on a huge page where the system grants them.
+    """Return a zeroed array (count,) that begins on a cache line, or if it is large on a huge page where the system
+    grants them.
 
     Raises MemoryError if it does not fit. The system assigns pages when they are first touched. With pages of 4 KB a
     table that is accessed all over misses the processor's page tables at almost every access; walking them took a tenth
@@ -50,7 +51,7 @@ def aligned_zeros(count: int, dtype: np.dtype | type) -> np.ndarray:
 
 
 def sparse_zeros(count: int, dtype: np.dtype | type) -> np.ndarray:
-    """Return a zeroed array on small pages, for use if only a few scattered elements may ever be touched.
+    """Return a zeroed array (count,) on small pages, for use if only a few scattered elements may ever be touched.
 
     With huge pages, which NumPy requests, a few hundred touches would occupy all of it. Raises MemoryError if it does
     not fit.

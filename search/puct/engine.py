@@ -76,7 +76,8 @@ class Settings:
 
 
 def even_network(input1: np.ndarray, input2: np.ndarray) -> tuple[np.ndarray, np.ndarray, None]:
-    """A policy-value network for which every position is even and every move equally good."""
+    """Return the policy (B, 2187) and the win rates (B,) of a network for which every position is even and every move
+    equally good, f4, and no draw rates; `input1` and `input2` are planes of B positions."""
     return np.zeros((len(input1), LABELS), np.float32), np.full(len(input1), 0.5, np.float32), None
 
 

@@ -1,4 +1,4 @@
-"""What a kept tree forgets when its root moves on: values by repetition that hold from the earlier root only.
+"""Forget the values by repetition of a kept tree that hold only from the root it had before.
 
 A line that returns to one of its own positions with more pieces in hand, or by checks all the way round, has won. If
 the root has moved past the earlier occurrence, the line no longer chose it, and the repetition decides nothing (see
