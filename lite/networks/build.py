@@ -17,8 +17,6 @@ CONFIGS: dict[str, type[NetworkConfig]] = {
     config.name: config for config in (LiteConfig, UntiedConfig, DenseConfig, HalfKpConfig, KpConfig, SfnnConfig)
 }
 """Configurations of the kinds of network, by name."""
-_EVERY_FIELD = {"network", "dims", "layout", "width", "hidden", "perspectives"}
-"""Fields that older files name for every kind of network; those of other kinds are ignored."""
 
 
 def network_from_config(config: Any) -> ValueNetwork:
@@ -29,6 +27,6 @@ def network_from_config(config: Any) -> ValueNetwork:
     check_choice("network", name, tuple(CONFIGS))
     kind = CONFIGS[str(name)]
     own = {field.name for field in fields(kind)}
-    if unknown := set(config) - own - _EVERY_FIELD:
+    if unknown := set(config) - own - {"network"}:
         raise ValueError(f"not a network configuration: {briefly(unknown.pop())} is not one of its fields")
     return kind(**{name: value for name, value in config.items() if name in own}).build()

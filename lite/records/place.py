@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from lite.amounts import amount
-from lite.records.file import BLOCK_POSITIONS
 
 POOL_POSITIONS = 1 << 20
 """Positions shuffled together: 126 MB, and as much again for the pool that is decoded in the background."""
@@ -24,20 +23,20 @@ class ReadFile:
 
 @dataclass(frozen=True)
 class ReaderIdentity:
-    """The files and options of a reader, see `Reader`; an older state may lack those with a default."""
+    """The files and options of a reader, see `Reader`."""
 
     files: tuple[ReadFile, ...]
     batch_size: int
     shuffle: bool
     seed: int
-    skip_in_check: bool = False
-    min_ply: int = 0
-    max_score: int | None = None
-    check_moves: bool = True
-    mark_entered: bool = False
-    read_visits: bool = False
-    pool_positions: int = POOL_POSITIONS
-    block_positions: int = BLOCK_POSITIONS
+    skip_in_check: bool
+    min_ply: int
+    max_score: int | None
+    check_moves: bool
+    mark_entered: bool
+    read_visits: bool
+    pool_positions: int
+    block_positions: int
 
     def require(self, here: ReaderIdentity, paths: Sequence[Path]) -> None:
         """Raise ValueError if another reader, of the files `paths`, has other content or options."""

@@ -30,8 +30,6 @@ from search.system.metadata import one_line, parse_json, sort_header
 NETWORK = "liteshogi network"
 STATE = "liteshogi training state"
 VERSION = "2"
-UNCHECKED_VERSION = "1"
-"""Version of networks without a checksum."""
 
 Module = TypeVar("Module", bound=torch.nn.Module)
 
@@ -87,10 +85,10 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[s
         data = parse_json(text)
         if not isinstance(data, dict):
             raise ValueError("its description is no JSON object")
-    if version != VERSION and (version != UNCHECKED_VERSION or kind == STATE):
+    if version != VERSION:
         found = f"a {kind} of version {one_line(version)}; this program reads version {VERSION}"
         raise ValueError(f"{path}: {found}; train it again")
-    if version == VERSION and header.get("checksum") != _checksum(tensors, text):
+    if header.get("checksum") != _checksum(tensors, text):
         raise ValueError(f"{path}: the checksum does not fit: the file is damaged; copy or train it again")
     for name, tensor in tensors.items():
         # In one dimension: PyTorch computes with no more than 64, which a forged file may have.

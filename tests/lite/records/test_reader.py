@@ -187,13 +187,6 @@ def test_resuming_requires_the_same_content_of_batches(files: list[Path], option
         other.resume_at(state)
 
 
-def test_older_states_without_some_options_are_resumed(files: list[Path]) -> None:
-    reader = Reader(files, 64)
-    kept = json.loads(json.dumps(asdict(reader.place)))
-    kept["of"] = {name: kept["of"][name] for name in ("files", "batch_size", "shuffle", "seed")}
-    reader.resume_at(typed(ReaderPlace, kept, "the place"))
-
-
 def test_resuming_requires_the_same_blocks(files: list[Path]) -> None:
     """The same number of blocks of another size holds other positions."""
     state = Reader(files, 64, block_positions=500).place
