@@ -59,7 +59,7 @@ class GameEffectOptions:
     """Steps by which each parameter is moved up and down; depths and counts, whose step is one, are moved by one."""
     seed: int = 1
     """Seed of the order of the openings and of the players that have each change."""
-    output: Path = Path("runs/effects")
+    output: Path = Path("runs/judge/effects")
     """Folder of the run; the same command resumes an interrupted run."""
 
 

@@ -54,7 +54,7 @@ class JudgedMatch:
     """Games to play; an even number, as every opening is played with both colours."""
     seed: int = 1
     """Seed of the order of the openings."""
-    output: Path = Path("runs/judged")
+    output: Path = Path("runs/judge/match")
     """Folder of the run; the same command resumes an interrupted run."""
 
 

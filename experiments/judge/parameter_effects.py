@@ -69,7 +69,7 @@ class EffectOptions:
     """Pairs of searches of each position."""
     seed: int = 1
     """Seed of the numbers that are moved up and down."""
-    output: Path = Path("runs/parameters")
+    output: Path = Path("runs/judge/parameters")
     """Folder of the run; the same command resumes an interrupted run."""
 
 

@@ -21,7 +21,7 @@ class Command(GameEffectOptions):
     side at random, so many changes cost no more than one."""
 
     net: Net
-    output: Output = Path("runs/effects")
+    output: Output = Path("runs/judge/effects")
     judging: tyro.conf.OmitArgPrefixes[Judging] = field(kw_only=True)
     json: Json = False
 

@@ -25,7 +25,7 @@ class Command(JudgedMatch):
     "default razor_margin=400 skip_probcut=true"."""
     second: tyro.conf.Positional[str]
     """The second player, in the same form."""
-    output: Output = Path("runs/judged")
+    output: Output = Path("runs/judge/match")
     judging: tyro.conf.OmitArgPrefixes[Judging] = field(kw_only=True)
     json: Json = False
 

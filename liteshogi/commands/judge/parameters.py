@@ -24,7 +24,7 @@ class Command(EffectOptions):
     net: Net
     positions: tyro.conf.Positional[Path]
     """File of positions, as `judge positions` writes it: `sfen SFEN moves ...` per line."""
-    output: Output = Path("runs/parameters")
+    output: Output = Path("runs/judge/parameters")
     judging: tyro.conf.OmitArgPrefixes[Judging] = field(kw_only=True)
     json: Json = False
 

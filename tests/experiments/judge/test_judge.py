@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 import shutil
+from dataclasses import fields
+from pathlib import Path
 
 import cshogi
 import pytest
@@ -22,6 +25,7 @@ from experiments.judge.refutations import RefutationOptions
 from experiments.judge.selection import Selection
 from experiments.usi_client.searcher import Searcher
 from lite.run_folder import RESULTS, read_lines
+from liteshogi.verbs import VERBS
 from search.score import MATE
 
 MATED = "4k4/4G4/4P4/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2"
@@ -176,3 +180,10 @@ def test_resumable_verbs_have_their_own_folders():
     kinds = (EffectOptions, GameEffectOptions, JudgedMatch, LossOptions, RefutationOptions, HealthOptions, Selection)
     folders = [options.output for options in kinds]
     assert len(set(folders)) == len(folders)
+    assert {folder.parent for folder in folders} == {Path("runs/judge")}
+
+
+@pytest.mark.parametrize("kind", VERBS["judge"].kinds)
+def test_every_judgement_has_a_folder_named_by_its_kind(kind):
+    command = importlib.import_module(f"liteshogi.commands.judge.{kind}").Command
+    assert {one.name: one.default for one in fields(command)}["output"] == Path("runs/judge") / kind
