@@ -10,33 +10,26 @@ from pathlib import Path
 from typing import Any
 
 
-def json_text(
-    *results: Any, without: Container[str] = (), optional: Container[str] = (), readable: bool = False
-) -> str:
+def json_text(*results: Any, without: Container[str] = (), readable: bool = False) -> str:
     """Return one JSON object with the fields of dataclasses or the entries of mappings, one after another.
 
-    Dataclasses in them become objects, paths text, and enumerations their values. Two kinds of fields are left out of
-    dataclasses at any depth: those named in `without`, and those named in `optional` where they are None.
-    readable: characters outside ASCII are written as themselves.
+    Dataclasses in them become objects, paths text, enumerations their values, and None null. Fields named in `without`
+    are left out of dataclasses at any depth. readable: characters outside ASCII are written as themselves.
     """
     found: dict[str, Any] = {}
     for result in results:
-        found |= _plain(result, without, optional)
+        found |= _plain(result, without)
     return json.dumps(found, ensure_ascii=not readable)
 
 
-def _plain(value: Any, without: Container[str], optional: Container[str]) -> Any:
+def _plain(value: Any, without: Container[str]) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         named = ((field.name, getattr(value, field.name)) for field in fields(value))
-        return {
-            name: _plain(part, without, optional)
-            for name, part in named
-            if name not in without and not (part is None and name in optional)
-        }
+        return {name: _plain(part, without) for name, part in named if name not in without}
     if isinstance(value, Mapping):
-        return {str(name): _plain(part, without, optional) for name, part in value.items()}
+        return {str(name): _plain(part, without) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part, without, optional) for part in value]
+        return [_plain(part, without) for part in value]
     if isinstance(value, Enum):
         return value.value
     return str(value) if isinstance(value, Path) else value

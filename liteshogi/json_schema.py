@@ -27,8 +27,6 @@ class Printed:
     """Dataclass of the values of an object with free names, which may be printed instead of `results`; or empty."""
     listed: str = ""
     """Name of a list of such objects, which the printed object has as its only field; empty if it is one itself."""
-    omits_unknown: bool = False
-    """Whether fields that are None are left out."""
     without: tuple[str, ...] = ()
     """Fields of the dataclass that are not printed, or printed as those in `adds`."""
     adds: Mapping[str, str] | None = None
@@ -70,14 +68,11 @@ PRINTED: dict[str, Printed] = {
             "experiments.arena.engine_match:EngineMatchReport",
             "experiments.league.league:LeagueReport",
         ),
-        omits_unknown=True,
     ),
     "floodgate": Printed(("experiments.csa.server_results:ServerReport",)),
     "warmup": Printed(("liteshogi.commands.warmup:Compiled",)),
     "mate": Printed(("liteshogi.commands.mate:Solved",)),
-    "eval": Printed(
-        ("experiments.network_kinds.position_values:EvaluatedPosition",), listed="positions", omits_unknown=True
-    ),
+    "eval": Printed(("experiments.network_kinds.position_values:EvaluatedPosition",), listed="positions"),
     "convert": Printed(("lite.datasets.convert:ConversionSummary",)),
     "book": Printed(("search.book.convert:ConvertedBook",)),
     "stat": Printed(("lite.datasets.stat:DataSummary",)),
@@ -86,13 +81,13 @@ PRINTED: dict[str, Printed] = {
     "expand": Printed(_PRODUCTION, without=("totals", "refusals"), adds=_TOTALS),
     "relabel": Printed(_PRODUCTION, without=("totals", "refusals"), adds=_TOTALS),
     **dict.fromkeys((f"train {kind}" for kind in _TRAINED), _TRAINING),
-    "loop": Printed(("liteshogi.commands.loop:PrintedLoop",), omits_unknown=True),
+    "loop": Printed(("liteshogi.commands.loop:PrintedLoop",)),
     "fold": Printed(("export.fold:FoldReport",)),
     "export": Printed(
         tuple(f"experiments.network_kinds.exporting:{kind}Export" for kind in ("Onnx", "NnBin", "Header", "Vector"))
     ),
     "import": Printed(("export.nnue:ImportedNetwork",)),
-    "test": Printed(("experiments.network_kinds.testing:NetworkReport",), omits_unknown=True, adds=_D1),
+    "test": Printed(("experiments.network_kinds.testing:NetworkReport",), adds=_D1),
     "sweep": Printed(("experiments.nets.sweep:SweepReport",)),
     "yardstick": Printed(("experiments.nets.yardstick_records:YardstickReport",)),
     "report": Printed(("experiments.report.report:Written", "liteshogi.commands.report:PrintedChecks")),
@@ -104,7 +99,7 @@ PRINTED: dict[str, Printed] = {
     "bench evaluation": Printed(
         ("search.evaluation.evaluation_speed:Times",),
         adds={
-            "default": "Times of the default network, if no network was named.",
+            "default": "Times of the default network; null if a network was named.",
             "half_kp": "Times of HalfKP 256x2-32-32 with random weights.",
             "kernel": "Kernel of the evaluation.",
             "games": "Number of games.",
@@ -118,10 +113,9 @@ PRINTED: dict[str, Printed] = {
     ),
     "bench training": Printed((), adds={"*": "Positions per second of one kind of network and computation."}),
     "bench factory": Printed(("experiments.factory.rates:FactoryRates",)),
-    "perft": Printed(("liteshogi.commands.perft:Counted", "search.rules.perft:PerftSpeed"), omits_unknown=True),
+    "perft": Printed(("liteshogi.commands.perft:Counted", "search.rules.perft:PerftSpeed")),
     "judge moves": Printed(
         ("experiments.judge.losses:LossReport",),
-        omits_unknown=True,
         adds={"worst": "Positions with the greatest losses of the first variant."},
     ),
     "judge positions": Printed(("experiments.judge.selection:SelectionReport",)),
@@ -134,7 +128,6 @@ PRINTED: dict[str, Printed] = {
     "analyse": Printed(("liteshogi.commands.analyse:PrintedGames",)),
     "explain": Printed(
         ("liteshogi.commands.explain:PrintedExplanation", "liteshogi.commands.explain:PrintedComparison"),
-        omits_unknown=True,
     ),
 }
 """The printed object of each command, by its verb and kind."""
@@ -154,7 +147,7 @@ def all_schemas() -> dict[str, Any]:
 
 def schema_of(printed: Printed, definitions: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a printed object; dataclasses in it are added to `definitions`."""
-    whole = [_object(_loaded(name), definitions, printed.omits_unknown) for name in printed.results]
+    whole = [_object(_loaded(name), definitions) for name in printed.results]
     for one in whole:
         for name in printed.without:
             del one["properties"][name]
@@ -162,7 +155,7 @@ def schema_of(printed: Printed, definitions: dict[str, Any]) -> dict[str, Any]:
         if printed.adds:
             one["properties"] |= {name: {"description": text} for name, text in printed.adds.items() if name != "*"}
     if printed.by_name:
-        values = _object(_loaded(printed.by_name), definitions, printed.omits_unknown)
+        values = _object(_loaded(printed.by_name), definitions)
         whole.append({"type": "object", "additionalProperties": values})
     found: dict[str, Any] = whole[0] if len(whole) == 1 else {"anyOf": whole} if whole else {"type": "object"}
     if printed.adds and "*" in printed.adds:
@@ -182,16 +175,15 @@ def _loaded(name: str) -> type:
     return loaded
 
 
-def _object(kind: type, definitions: dict[str, Any], omits_unknown: bool) -> dict[str, Any]:
+def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a dataclass."""
     hints, texts = get_type_hints(kind), field_docstrings(kind)
     properties: dict[str, Any] = {}
     required = []
     for one in fields(kind):  # type: ignore[arg-type]
         described = {"description": texts[one.name]} if one.name in texts else {}
-        properties[one.name] = _value(hints[one.name], definitions, omits_unknown) | described
-        if not (omits_unknown and NoneType in get_args(hints[one.name])):
-            required.append(one.name)
+        properties[one.name] = _value(hints[one.name], definitions) | described
+        required.append(one.name)
     summary = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
     return {"type": "object", "description": summary, "properties": properties, "required": required}
 
@@ -207,7 +199,7 @@ _SIMPLE: dict[Any, dict[str, Any]] = {
 }
 
 
-def _value(kind: Any, definitions: dict[str, Any], omits_unknown: bool) -> dict[str, Any]:
+def _value(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a type."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind in _SIMPLE:
@@ -216,20 +208,20 @@ def _value(kind: Any, definitions: dict[str, Any], omits_unknown: bool) -> dict[
         name = f"{kind.__module__}.{kind.__qualname__}"  # type: ignore[union-attr]
         if name not in definitions:
             definitions[name] = {}  # in case it contains itself
-            definitions[name] = _object(kind, definitions, omits_unknown)  # type: ignore[arg-type]
+            definitions[name] = _object(kind, definitions)  # type: ignore[arg-type]
         return {"$ref": f"#/$defs/{name}"}
     if isinstance(kind, type) and issubclass(kind, Enum):
         return {"enum": [one.value for one in kind]}
     if origin is Literal:
         return {"enum": list(parts)}
     if origin in (Union, UnionType):
-        return {"anyOf": [_value(part, definitions, omits_unknown) for part in parts]}
+        return {"anyOf": [_value(part, definitions) for part in parts]}
     if origin is tuple and parts[-1] is not Ellipsis:
-        return {"type": "array", "prefixItems": [_value(part, definitions, omits_unknown) for part in parts]}
+        return {"type": "array", "prefixItems": [_value(part, definitions) for part in parts]}
     if origin in (dict, Mapping):
-        return {"type": "object", "additionalProperties": _value(parts[1], definitions, omits_unknown)}
+        return {"type": "object", "additionalProperties": _value(parts[1], definitions)}
     if parts:
-        return {"type": "array", "items": _value(parts[0], definitions, omits_unknown)}
+        return {"type": "array", "items": _value(parts[0], definitions)}
     return {}
 
 

@@ -46,7 +46,7 @@ class Command:
             raise ValueError(f"{where}no positions: give SFENs in quotes, or --file with one per line")
         found = evaluate(net, sfens)
         if self.json:
-            print(json_text({"positions": found}, optional=("output", "draw")))
+            print(json_text({"positions": found}))
             return
         for one in found:
             raw = "" if one.output is None else f"output {one.output:8d}  "

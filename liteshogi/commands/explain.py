@@ -36,7 +36,7 @@ class PrintedExplanation:
     win_rate: float
     """Expected result of the side to move, 0 to 1; a draw counts one half."""
     draw: float | None
-    """Probability of a draw; absent if the network has no draw head."""
+    """Probability of a draw; None if the network has no draw head."""
     black_score_cp: int
     """Value for Black in centipawns."""
     pieces: tuple[PieceFigures, ...]
@@ -46,7 +46,7 @@ class PrintedExplanation:
     units: LineUnits | None
     """Units of files and ranks; None if the network has none to show."""
     units_left_out: str | None
-    """Reason why there are no units; absent if there are."""
+    """Reason why there are no units; None if there are."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Command:
         if self.json:
             shown = tuple(map(printed, found))
             whole = shown[0] if differences is None else PrintedComparison(shown, tuple(differences))
-            print(json_text(whole, optional=("draw", "units_left_out")))
+            print(json_text(whole))
             return
         print("\n\n".join(as_text(one, words) for one in found))
         if differences is not None and self.compare:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -94,10 +94,6 @@ class PrintedLoop:
     """Completed generations."""
 
 
-_OF_SOME = tuple(one.name for one in fields(PrintedGeneration) if one.name != "generation")
-"""Fields that are absent where they are not known."""
-
-
 @dataclass(frozen=True)
 class Command(Loop):
     """Improve a network by reinforcement: self-play, training on its searches, a match. Resumes an interrupted run.
@@ -119,7 +115,7 @@ class Command(Loop):
 
     def run(self) -> None:
         report = run_loop(part(Loop, self), DEFAULT_TRAINING if self.config is None else read_training(self.config))
-        print(json_text(printed(report), optional=_OF_SOME) if self.json else as_text(report))
+        print(json_text(printed(report)) if self.json else as_text(report))
 
 
 def printed(report: LoopReport) -> PrintedLoop:

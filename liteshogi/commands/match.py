@@ -294,8 +294,8 @@ def _named(names: list[str], pairing: tuple[int, int]) -> tuple[str, str]:
 
 
 def as_json(report: MatchReport | EngineMatchReport | LeagueReport) -> str:
-    """Return a report as JSON; `sprt` is absent if there is no test."""
-    return json_text(report, optional=("sprt",), readable=True)
+    """Return a report as JSON."""
+    return json_text(report, readable=True)
 
 
 def league_as_text(report: LeagueReport) -> str:

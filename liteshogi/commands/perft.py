@@ -44,7 +44,7 @@ class Command:
             return
         nodes, seconds, below = timed_perft(self.position, self.depth, self.divide)
         if self.json:
-            print(json_text(Counted(nodes, round(seconds, 6), below or None), optional=("divide",)))
+            print(json_text(Counted(nodes, round(seconds, 6), below or None)))
             return
         for move, count in below.items():
             print(f"{move}: {count}")

@@ -19,9 +19,6 @@ from liteshogi.json_output import json_text
 _LONGEST_LINE = 240
 """Longest line about a description in characters; there may be hundreds of options."""
 
-_OF_GAMES = ("plies", "duplicate_games", "candidates_a_move")
-"""Fields that are absent if there are no games."""
-
 
 @dataclass(frozen=True)
 class Command:
@@ -35,7 +32,7 @@ class Command:
 
     def run(self) -> None:
         summary = describe(self.inputs, self.check_moves)
-        print(json_text(summary, optional=_OF_GAMES, readable=True) if self.json else as_text(summary))
+        print(json_text(summary, readable=True) if self.json else as_text(summary))
 
 
 def as_text(summary: DataSummary) -> str:

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from experiments.labels.yardstick import YardstickFigures
 
 
-_HEADS = ("policy_accuracy", "policy_loss", *RARE_HEADS)
-"""Figures of heads, which are absent if the network has no such head."""
-
-
 @dataclass(frozen=True)
 class Command:
     """Measure log loss, accuracy and calibration on held-out games."""
@@ -68,7 +64,7 @@ class Command:
             if warning:
                 print(warning, file=sys.stderr)
         if self.json:
-            print(json_text(report, *([] if measured is None else measured.figures()), optional=_HEADS))
+            print(json_text(report, *([] if measured is None else measured.figures())))
             return
         print(as_text(report, measured))
         for line in left_out(report, measured):

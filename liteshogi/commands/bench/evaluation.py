@@ -37,7 +37,7 @@ class Command:
 
 def as_json(found: EvaluationBench) -> str:
     """Return the figures as JSON: those of the network itself at the top."""
-    return json_text(found.times, found, without=("times",), optional=("default",))
+    return json_text(found.times, found, without=("times",))
 
 
 def as_text(found: EvaluationBench) -> str:

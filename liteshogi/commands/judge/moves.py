@@ -33,8 +33,7 @@ class Command(LossOptions):
 
 def as_json(report: LossReport) -> str:
     """Return the report as JSON, with the positions of the greatest losses also in a list of their own."""
-    unknown = ("difference", "difference_error")
-    return json_text(report, {"worst": report.worst}, without=("job",), optional=unknown)
+    return json_text(report, {"worst": report.worst}, without=("job",))
 
 
 def as_text(report: LossReport) -> str:

@@ -71,7 +71,7 @@ def test_the_figures_are_printed(tmp_path: Path) -> None:
     assert (figures.positions, figures.games, figures.default) == (12, 3, None)
     printed = json.loads(as_json(figures))
     assert {"update_ns", "forward_ns", "refresh_ns", "kernel", "half_kp", "network"} <= set(printed)
-    assert "default" not in printed
+    assert printed["default"] is None
     assert "k_p 64x2-8" in as_text(figures)
     with pytest.raises(ValueError, match="at least 1"):
         bench_evaluation(runs=0)
