@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -68,10 +67,6 @@ class HeadFigures:
     """Figures of the head for games that reach the move limit."""
     entered: RareHead | None = None
     """Figures of the head for entering kings."""
-
-    def by_name(self) -> dict[str, Any]:
-        """Return the figures as JSON values, without those of heads that the network does not have."""
-        return {name: value for name, value in asdict(self).items() if value is not None or name not in RARE_HEADS}
 
 
 def measure_rare(logits: np.ndarray, happened: np.ndarray) -> RareHead:

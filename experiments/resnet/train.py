@@ -222,7 +222,7 @@ class ResnetTask(Task):
         loss = policy_loss / max(known, 1) + float(np.concatenate(value_losses).mean())
         if heads.draw is not None:
             loss += heads.draw.log_loss
-        return PolicyFigures(loss, metrics.value_report(), heads.by_name(), heads)
+        return PolicyFigures(loss, metrics.value_report(), asdict(heads), heads)
 
     def summary(self, figures: HeldOutFigures) -> str:
         assert isinstance(figures, PolicyFigures)
