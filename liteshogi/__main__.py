@@ -10,14 +10,14 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from liteshogi.rooms import refuse_foreign_rooms
+from liteshogi.packages import refuse_foreign_packages
 from liteshogi.verbs import EXTRAS, TUNABLE, VERBS, correction, kinds_overview, overview
 
 
 def main() -> None:
     """Entry point of the console command."""
     try:
-        refuse_foreign_rooms()
+        refuse_foreign_packages()
     except ImportError as error:
         sys.exit(f"error: {error}")
     arguments = sys.argv[1:]
@@ -183,7 +183,7 @@ def _one_line(error: Exception, command: Any = None) -> str:
     """
     from liteshogi.remedies import remedy
     from liteshogi.word_order import spelling
-    from search.system.files import message_of  # after `refuse_foreign_rooms`
+    from search.system.files import message_of  # after `refuse_foreign_packages`
     from search.system.options import OptionError
 
     if isinstance(error, OSError) and error.strerror:

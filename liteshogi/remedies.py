@@ -1,4 +1,4 @@
-"""Commands that remedy an error: rooms name the file at fault and its kind, and the command is written here."""
+"""Commands that remedy an error: packages name the file at fault and its kind, and the command is written here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from search.system.command_line import shell_text
 def remedy(error: BaseException) -> str:
     """Return the command that remedies an error, or an error that caused it, as the end of its line; else "".
 
-    The rooms' classes are looked up among the loaded modules: an error of a module that is not loaded cannot have been
+    Classes of errors are looked up among the loaded modules: an error of a module that is not loaded cannot have been
     raised.
     """
     for one in _causes(error):

@@ -1,1 +1,1 @@
-"""Texts for players in English and Japanese: one table per language, and a catalogue of the other rooms' messages."""
+"""Texts for players in English and Japanese: one table per language, and a catalogue of other packages' messages."""

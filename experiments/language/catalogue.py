@@ -1,4 +1,4 @@
-"""Translate messages of the rooms below, which write English and know no language.
+"""Translate messages of other packages, which write English and know no language.
 
 A catalogue is a file of gettext (`ja.po`), which maps English messages to those of another language, with the names of
 values in braces: `{path}: there is no such network`. Unlike in gettext, a message is looked up after its values have

@@ -1,5 +1,5 @@
-"""The command line, one file per verb: its options, one call of a room's function, and the printed output.
+"""The command line, one file per verb: its options, one call of another package's function, and the printed output.
 
 A module is imported only when its verb is used. Each has a dataclass `Command`; the first sentence of its docstring is
-the summary in the help. Rooms do not know the command line.
+the summary in the help. The other packages do not know the command line.
 """

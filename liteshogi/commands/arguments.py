@@ -22,7 +22,7 @@ Options = TypeVar("Options")
 
 
 def part(kind: type[Options], command: Any, **others: Any) -> Options:
-    """Return the options of a room's function, taken from a command with fields of the same names, except `others`."""
+    """Return the options of a function, taken from a command with fields of the same names, except `others`."""
     names = [field.name for field in fields(kind) if field.name not in others]  # type: ignore[arg-type]
     return kind(**{name: getattr(command, name) for name in names}, **others)
 

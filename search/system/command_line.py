@@ -1,6 +1,6 @@
 """The command line that started this work, for the records of long work.
 
-The front door sets it; from Python it is empty. Rooms below read it only to write it down.
+The front door sets it; from Python it is empty. The packages below read it only to write it down.
 """
 
 from __future__ import annotations

@@ -178,9 +178,9 @@ def test_help_compiles_nothing(tmp_path):
     assert not list(tmp_path.rglob("*.nbc"))
 
 
-@pytest.mark.parametrize("room", ["search", "lite", "export", "experiments"])
-def test_rooms_hold_no_command_line(room):
-    for path in (Path(__file__).parents[2] / room).rglob("*.py"):
+@pytest.mark.parametrize("package", ["search", "lite", "export", "experiments"])
+def test_packages_hold_no_command_line(package):
+    for path in (Path(__file__).parents[2] / package).rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert "tyro" not in text, path
         assert "argparse" not in text, path

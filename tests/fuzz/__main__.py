@@ -26,7 +26,7 @@ from tests.fuzz.reader import attempt
 from tests.fuzz.readers import READERS
 from tests.json_lines import append
 
-ROOMS = ("search", "lite", "export", "experiments", "liteshogi")
+PACKAGES = ("search", "lite", "export", "experiments", "liteshogi")
 MEGABYTES = 4096
 """Limit of the memory of a fuzzing process."""
 HANG_SECONDS = 3600
@@ -37,7 +37,7 @@ OUTCOMES = 512
 def compiled() -> Iterator[str]:
     """Yield the modules with compiled code; they are not instrumented because Numba needs their original bytecode."""
     root = Path(__file__).parents[2]
-    for path in (path for room in ROOMS for path in (root / room).rglob("*.py")):
+    for path in (path for package in PACKAGES for path in (root / package).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         if "numba" in text or "compiling.jit" in text:
             yield ".".join(path.relative_to(root).with_suffix("").parts)
@@ -62,7 +62,7 @@ def main() -> None:
     arguments.corpus.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
     reader = READERS[arguments.reader]
-    with atheris.instrument_imports(include=list(ROOMS), exclude=list(compiled())):
+    with atheris.instrument_imports(include=list(PACKAGES), exclude=list(compiled())):
         for number, content in enumerate(reader.seeds()):  # this also imports the modules to instrument
             (arguments.corpus / f"seed-{number}").write_bytes(content)
             attempt(reader, content, folder)
