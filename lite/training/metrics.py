@@ -24,6 +24,9 @@ PIECE_BANDS = (0, 20, 24, 28, 32, 36, 38, 40)
 """Pieces on the board, which stand in for an unknown ply: 40 at the start, fewer later."""
 SCORE_BANDS = (0, 100, 300, 600, 1000, 2000, 30000)
 CALIBRATION_BINS = 10
+WHOLE_GAMES = 0.9
+"""Least share of next positions one ply later, of those at a later ply with the same result, in records of games. Whole
+games have all but those that were refused; one position in random order has about 0.02."""
 
 
 @dataclass(frozen=True)
@@ -174,13 +177,17 @@ def calibrate(logits: np.ndarray, result: np.ndarray) -> tuple[CalibrationBin, .
 def games_of(ply: np.ndarray, black_result: np.ndarray) -> np.ndarray | None:
     """Return the number of each position's game i8 (B,), from 0, of positions in the order of their files.
 
-    A game begins where the ply does not rise or the result changes. None where a ply is unknown (-1): then records do
-    not separate games. Positions in random order make many small games, which are as independent as they look.
+    A game begins where the ply does not rise or the result changes. None where records do not separate games: a ply is
+    unknown (-1), or plies do not rise by one, because positions are in random order or a few of each game. Such
+    positions of one game cannot be found again, and errors that take them as independent are several times too small.
     """
     if not len(ply) or (ply < 0).any():
         return None
-    begins = (np.diff(ply.astype(np.int64)) <= 0) | (np.diff(black_result) != 0)
-    return np.concatenate(([0], np.cumsum(begins)))
+    rise = np.diff(ply.astype(np.int64))
+    goes_on = (rise > 0) & (np.diff(black_result) == 0)
+    if (rise[goes_on] == 1).sum() < WHOLE_GAMES * goes_on.sum():
+        return None
+    return np.concatenate(([0], np.cumsum(~goes_on)))
 
 
 def clustered_error(values: np.ndarray, games: np.ndarray) -> float | None:

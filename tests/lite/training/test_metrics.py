@@ -234,11 +234,30 @@ def test_without_a_game_the_target_is_the_score():
 
 
 def test_games_begin_at_a_smaller_ply_or_another_result():
-    ply = np.array([0, 1, 3, 0, 2, 5, 6, 8])
+    ply = np.array([0, 1, 2, 0, 1, 5, 6, 8])
     black_result = np.array([1, 1, 1, 1, 1, 0, 0, 0.5])
     assert games_of(ply, black_result).tolist() == [0, 0, 0, 1, 1, 2, 2, 3]
     assert games_of(np.array([0, -1]), np.ones(2)) is None
     assert games_of(np.zeros(0), np.zeros(0)) is None
+
+
+def test_positions_in_random_order_or_few_of_each_game_have_no_games():
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(40, 160, 300)
+    ply = np.concatenate([np.arange(length) for length in lengths])
+    black_result = np.repeat(rng.integers(0, 2, 300), lengths)
+    whole = games_of(ply, black_result)
+    assert whole is not None and whole[-1] == 299
+    seen = np.delete(np.arange(len(ply)), rng.integers(0, len(ply), 300))  # refused positions leave gaps
+    kept = games_of(ply[seen], black_result[seen])
+    assert kept is not None and kept[-1] == 299
+    shuffled = rng.permutation(len(ply))
+    assert games_of(ply[shuffled], black_result[shuffled]) is None
+    begins = np.concatenate(([0], np.cumsum(lengths)[:-1]))
+    few = np.sort(np.concatenate((begins + rng.integers(0, lengths - 2), begins + lengths - 1)))
+    assert games_of(ply[few], black_result[few]) is None
+    pairs = (begins + rng.integers(0, lengths - 1))[:, None] + np.arange(2)
+    assert games_of(ply[pairs.ravel()], black_result[pairs.ravel()]) is None
 
 
 def test_the_error_of_the_accuracy_counts_games():
