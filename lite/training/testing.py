@@ -42,6 +42,8 @@ def leakage_warning(
 ) -> str:
     """Return a warning if a network, or one that it started from or corrects, has learnt from the data; else "".
 
+    The line says so if nothing could be compared, except for shipped networks.
+
     Positions are compared with those of the files that the run in the network's folder names, and the runs of networks
     that it began from. Files that were moved, or whose size has changed since, are not compared. Any network that was
     trained here carries the digests of the data behind it, by which equal files are found wherever the network lies; an
@@ -52,14 +54,20 @@ def leakage_warning(
         return ""
     path = Path(network_path)
     network = RunFolder(path).network if path.is_dir() else path
-    behind, warning = digests_behind_network(network), ""
+    behind, warning, is_known = digests_behind_network(network), "", False
     with suppress(OSError, ValueError):  # the files of the training need not be there any more
         reader = Reader(_learnt(network.parent, behind), batch_size, pool_positions=COMPARED_POSITIONS)
+        is_known = True
         check = LeakageCheck(drawn_from_all(data, batch_size), reader.positions, held_out, learnt_from)
         warning = _compared(check, reader, watch)
     with suppress(OSError, ValueError):
         warning = warning or same_games_warning(behind, data, learnt_from)
-    return warning
+    if warning or is_known:
+        return warning
+    return (
+        f"not compared: {network_path} may have learnt from the {held_out}, as the files of its training are not known "
+        "here; test its run's folder to compare them"
+    )
 
 
 def _compared(check: LeakageCheck, reader: Reader, watch: Watch | None) -> str:
