@@ -31,7 +31,9 @@ from experiments.nets.training import KINDS, checked_training, default_options, 
 from lite.training.correction import corrected_network
 from lite.training.options import ValueTraining
 from lite.typed import typed
+from search.system.bounds import check_numbers
 from search.system.metadata import one_line
+from search.system.options import OptionError
 
 _PATH = re.compile(r"[/\\\x00-\x1f]")
 
@@ -56,6 +58,15 @@ class Measures:
     """Number of timings that must agree; their median counts. 0 means that nothing is timed."""
     step_rounds: int = 0
     """Number of training steps of each network that are timed, all networks in turn; 0 means none."""
+
+    def check(self) -> None:
+        """Raise ValueError for measures that cannot be taken."""
+        if not self.valid:
+            raise ValueError("measure: valid: name at least one file of held-out games")
+        try:
+            check_numbers(self, "positions", "repeats", "step_rounds", least=0)
+        except OptionError as error:
+            raise ValueError(f"measure: {error}") from None
 
     def files(self) -> tuple[str, ...]:
         """Return all files and sets that networks are measured on."""
@@ -148,7 +159,7 @@ class Entry:
     def fault(self) -> str:
         """Return an error message; empty if there is none."""
         if _PATH.search(self.name):
-            return "needs a name of its own, without a slash"
+            return "name: must have no slash and no control character; choose another"
         if self.seeds is not None and len(set(self.seeds)) < max(len(self.seeds), 1):
             return "seeds: name at least one, and none twice"
         if self.seeds is not None and not all(0 <= seed < 1 << 31 for seed in self.seeds):
@@ -318,8 +329,7 @@ class Plan:
             raise ValueError(f"search {self.search!r} goes by d1-RMSE and time: give a `yardstick`, and `repeats`")
         if not self.entries and not self.spaces:
             raise ValueError("no [[space]], [[point]] or [[peer]]: nothing to do")
-        if self.measure.repeats < 0 or self.measure.step_rounds < 0:
-            raise ValueError("measure: `repeats` and `step_rounds` must be at least 0")
+        self.measure.check()
         refuse_circles(self.sets)
         names: set[str] = set()
         for number, entry in enumerate(self.entries):
@@ -354,7 +364,7 @@ class Plan:
     def _check_entry(self, entry: Entry, is_peer: bool, place: str, names: set[str]) -> None:
         fault = entry.fault()
         if entry.name and entry.name in names:
-            fault = "needs a name of its own, without a slash"
+            fault = "another point or peer has this name; choose a name of its own"
         if entry.after and entry.after not in names:
             fault = f"after {entry.after[:40]!r}: no earlier point of that name"
         if unknown := [name for name in entry.tables or () if name not in self.table]:

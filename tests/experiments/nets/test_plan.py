@@ -122,7 +122,7 @@ def point(**options: Any) -> dict[str, Any]:
         ({"search": "tpe"}, "needs `points`"),
         ({"search": "tpe", "points": 2, "space": [{"width": [32]}]}, "give a `yardstick`, and `repeats`"),
         ({"peer": [{"name": "b"}]}, "peer 'b': needs a name and a net"),
-        ({"peer": [{"name": "a", "net": "default"}]}, "peer 'a': needs a name of its own"),
+        ({"peer": [{"name": "a", "net": "default"}]}, "peer 'a': another point or peer has this name"),
         (point(kind="cnn"), "kind 'cnn': choose lite, .*, resnet"),
         (point(output="a"), "output: unknown option"),
         (point(max_steps=9), "max_steps: unknown option"),
@@ -140,13 +140,18 @@ def point(**options: Any) -> dict[str, Any]:
         (point(positions=9, data=["b.psv"]), "positions: are cut of hcpe, or of hcpe3 alone, not of .psv"),
         (point(data=[]), "data: a list of files"),
         (point(data="t.hcpe"), "data: a list of files"),
-        (point(name="a/b"), "needs a name of its own, without a slash"),
+        (point(name="a/b"), "point 'a/b': name: must have no slash"),
         (point(name="a", after="b"), "after 'b': no earlier point of that name"),
         (point(name="a", seeds=[1, 1]), "seeds: name at least one, and none twice"),
         (point(name="a", seeds=[0, -1]), r"point 'a': seeds: whole numbers from 0 to 2\^31 - 1 are needed"),
         (point(name="a", tables=["b"]), r"point .a.: tables: no \[table.b\]"),
         ({"table": {"a": {"form": "kinds"}}}, r"form 'kinds' needs \[measure.kinds\]"),
-        ({"measure": {"valid": ["v"], "repeats": -1}}, "`repeats` and `step_rounds` must be at least 0"),
+        ({"measure": {"valid": []}}, "measure: valid: name at least one"),
+        *(
+            ({"measure": {"valid": ["v"], name: number}}, f"measure: `{name}` {number}: must be at")
+            for name in ("positions", "repeats", "step_rounds")
+            for number in (-1, 10**12)
+        ),
         ({"data": {"a": {"cut": ["b"], "tree": "c"}}}, "data 'a': needs exactly one of"),
         ({"data": {"a": {"cut": ["a"], "positions": 9}}}, "data 'a': is made of itself"),
         (
