@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from experiments.arena.engine_match import EngineMatchReport, Match, play_match
+from experiments.arena.process import check_arena
 from experiments.matches.counted_match import CountedMatch, MatchReport, play_counted_match
 from experiments.nets.isolated import Isolated
 from experiments.nets.plan import Plan, Play
@@ -24,7 +25,9 @@ from experiments.network_kinds.player_command import as_player
 from lite.datasets.provenance import sha256_of
 from search.evaluation.network_file import load_network
 from search.evaluation.nnue_identification import MissingSetting
-from search.evaluation.shipped import network_file
+from search.evaluation.shipped import is_shipped, network_file
+from search.score import MAX_PLY
+from search.system.bounds import check_numbers
 from search.system.options import OptionError
 
 MATCHES = "matches"
@@ -92,11 +95,19 @@ def check_play(play: Play, place: str, folder: Path) -> None:
     any training."""
     match = _counted(play.opponent, play, play.nodes, folder / MATCHES)
     try:
+        if not is_shipped(play.opponent) and not Path(play.opponent).exists():
+            raise ValueError(f"opponent: {play.opponent}: no such network")
         load_network(play.opponent)
+        check_numbers(play, "nodes", "playouts", "byoyomi")
+        check_numbers(play, "opponent_depth", most=MAX_PLY)
         match.check()
         match.lines()
         if not play.by or len(set(play.by)) < len(play.by):
             raise ValueError("by: name at least one way, and none twice")
+        if not play.near >= 0:
+            raise OptionError(f"`near` {play.near}: must be 0 or more", "near")
+        if "clock" in play.by:
+            check_arena()
     except MissingSetting:
         raise
     except ValueError as error:

@@ -121,6 +121,8 @@ class SweepReport:
     """Reasons why points and games failed, by their labels, with the seed unless it is 0."""
     table: str
     """The file of tables."""
+    matches_failed: bool = False
+    """Whether matches were left to play and none could be played."""
 
 
 def run_sweep(sweep: Sweep) -> SweepReport:
@@ -207,13 +209,14 @@ class _Run:
             self._require_measures()
         self._do_points(source)
         self._time_steps()
+        matches_failed = False
         if play is not None:
-            self._play(Tournament(self.plan, play, results, self.folder, self.sweep.ray))
+            matches_failed = self._play(Tournament(self.plan, play, results, self.folder, self.sweep.ray))
         self._keep_tables()
         if self.sweep.page is not None:
             fill_page(self.sweep.page, self.plan, results)
         done, table = len(results.all(NetResult)), str(self.folder / TABLE)
-        return SweepReport(str(self.folder), done, self.failed, table)
+        return SweepReport(str(self.folder), done, self.failed, table, matches_failed)
 
     def _check_peer(self, point: Point) -> None:
         """Raise OSError or ValueError for a network made elsewhere that cannot be measured and timed."""
@@ -390,9 +393,9 @@ class _Run:
             found = isolated.run(StepsRun(trainings, self.plan.measure.step_rounds))
         self.results.add(StepTimes("steps", 0, microseconds=found))
 
-    def _play(self, tournament: Tournament) -> None:
-        """Play all games, match after match, each on all cores."""
-        total, number, begun = len(tournament.left()), 0, time.monotonic()
+    def _play(self, tournament: Tournament) -> bool:
+        """Play all games, match after match, each on all cores; returns whether there were some and all failed."""
+        total, number, failed, begun = len(tournament.left()), 0, 0, time.monotonic()
 
         def begin(label: str) -> None:
             left = (time.monotonic() - begun) / number * (total - number) if number else 0.0
@@ -405,10 +408,12 @@ class _Run:
                 self._keep_tables()
                 if isinstance(found, Failed):
                     self.failed[found.label] = said = found.why
+                    failed += 1
                 else:
                     one = found.standing
                     said = in_words(one.elo, one.elo_low, one.elo_high)
                 print(f"match {number} of {total}: {found.label}: {said}", file=sys.stderr, flush=True)
+        return 0 < failed == number
 
     def _keep_tables(self) -> None:
         write_atomically(self.folder / TABLE, summary(self.plan, self.results).encode())

@@ -36,6 +36,8 @@ class Command(Sweep):
             print(Path(report.table).read_text(encoding="utf-8"), end="")
         if report.failed and not report.points:
             raise ValueError(f"{output}: every point has failed; {report.table} gives the reasons")
+        if report.matches_failed:
+            raise ValueError(f"{output}: every match has failed; {report.table} gives the reasons")
 
 
 def folder_of(plan: Path) -> Path:

@@ -21,6 +21,7 @@ from experiments.nets.results import Failed, Games, NetResult, Results, Standing
 from experiments.nets.sweep import Sweep, run_sweep
 from experiments.nets.timing import SpeedRatio
 from experiments.usi_client.engines import ask_engine
+from liteshogi.commands.sweep import Command
 from tests.experiments.nets.conftest import MEASURE, TRAIN, net_of, on, planned, written
 
 POINT = TRAIN + MEASURE + "[[point]]\nwidth = 32\n"
@@ -110,6 +111,23 @@ def test_games_at_equal_time_are_refused_if_the_speeds_do_not_agree(
     assert len(of.left()) == 1  # another call measures again
 
 
+def test_a_sweep_fails_if_every_match_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invented: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A later call that has no match left to play does not fail."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(games, "speed_ratio", lambda *_: SpeedRatio(2.0, 0.2))
+    monkeypatch.setattr(games, "_is_residual", lambda _: False)
+    command = Command(written(tmp_path, POINT + '[play]\nby = ["time"]\ngames = 2\n'), output=Path("out"), workers=1)
+    with pytest.raises(ValueError, match=r"out: every match has failed; .*table\.md gives the reasons"):
+        command.run()
+    assert "the ratio of speeds is not known" in capsys.readouterr().out
+    monkeypatch.setattr(games, "speed_ratio", lambda *_: SpeedRatio(2.0, 0.01))
+    monkeypatch.setattr(games, "play_counted_match", lambda _: STANDING)
+    for _ in range(2):
+        command.run()
+
+
 def test_both_engines_take_the_options_of_a_residual_network_s_games(
     tiny_onnx: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +160,13 @@ def test_both_engines_take_the_options_of_a_residual_network_s_games(
         ('openings = "one.sfen"\ngames = 4', "plan.toml: play: .*one.sfen: 1 opening, enough for 2 games"),
         ("games = 3", "plan.toml: play: .*games.* 3: must be even"),
         ("by = []", "plan.toml: play: by: name at least one way"),
+        ('opponent = "nothing"', "plan.toml: play: opponent: nothing: no such network"),
+        ("near = -1.0", "plan.toml: play: `near` -1.0: must be 0 or more"),
+        *(
+            (f'by = ["clock"]\n{name} = {number}', f"plan.toml: play: .{name}. {number}: must be at")
+            for name in ("byoyomi", "playouts", "opponent_depth", "nodes")
+            for number in (-1, 10**12)
+        ),
     ],
 )
 def test_unplayable_games_are_refused_before_training(
