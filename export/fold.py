@@ -24,7 +24,7 @@ from lite.program import release
 from lite.training.checkpoint import json_safe, load_model
 from lite.training.folder import network_file
 from search.evaluation.feature_sets import YANEURAOU_NAMES
-from search.evaluation.network import EvalNetwork
+from search.evaluation.network import EvalNetwork, UnusableScale
 from search.evaluation.network_file import SUFFIX, load_network, save_network
 from search.evaluation.nnue_file import is_nnue
 from search.score import CP_PER_LOGIT
@@ -134,6 +134,8 @@ def fold_file(
     try:
         folded, error = fold_checked(model, sample)
         net = _quantised(folded, priced, scale, json_safe(provenance))
+    except UnusableScale as problem:
+        raise OptionError(f"{checkpoint}: {problem}; give another `cp_per_logit`", "cp_per_logit") from None
     except ValueError as problem:
         raise ValueError(f"{checkpoint}: {problem}") from None
     report = describe(folded, net, priced, error)

@@ -25,6 +25,8 @@ from search.system.files import require_utf8
 from search.system.options import OptionError
 from search.system.paths import take_paths
 
+SCALES = (1, 100_000)
+"""Least and largest centipawns per logit. Programs have 200 to 1,500."""
 CALL_OPTIONS = ("resume", "overwrite", "max_steps")
 """Options of a single call."""
 FREE_OPTIONS = (
@@ -130,10 +132,13 @@ class TrainingOptions:
                 raise OptionError(f"`{name}` {weight}: must be from 0 (results) to 1 (scores)", name)
         check_numbers(self, "epochs", "batch_size", "pool_positions", "max_steps")
         check_numbers(self, "threads", most=MOST_AT_ONCE)
-        for name in ("save_minutes", "cp_per_logit", "net_cp_per_logit"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < float("inf"):
-                raise OptionError(f"`{name}` {value}: must be more than 0", name)
+        if not 0 < self.save_minutes < float("inf"):
+            raise OptionError(f"`save_minutes` {self.save_minutes}: must be more than 0", "save_minutes")
+        least, most = SCALES
+        for name in ("cp_per_logit", "net_cp_per_logit"):
+            scale = getattr(self, name)
+            if scale is not None and not least <= scale <= most:
+                raise OptionError(f"`{name}` {scale}: must be from {least} to {most:,} centipawns", name)
         if not 0 <= self.seed < 1 << 64:
             raise OptionError(f"`seed` {self.seed}: must be a whole number from 0 to 2^64 - 1", "seed")
 

@@ -53,6 +53,10 @@ _OUTPUT_LIMIT = 1 << 28
 _FACTOR_RANGE = (2.0**-13, 2.0**10)
 
 
+class UnusableScale(ValueError):
+    """The error for a network whose centipawns cannot be computed from its outputs."""
+
+
 @dataclass(frozen=True, eq=False)
 class Layer:
     """One affine layer: weight int8 [outputs, inputs], bias int32 [outputs], and the shift after it (output: 0).
@@ -235,16 +239,16 @@ def _check_numbers(net: EvalNetwork) -> None:
     for name in ("hidden_squares", "shortcut"):
         require(isinstance(getattr(net, name), bool), f"{name} must be true or false, found {getattr(net, name)!r}")
         require(not getattr(net, name) or len(net.layers) > 1, f"{name} needs a hidden layer, and the network has none")
-    for name in ("logit_per_output", "cp_per_logit"):
+    for name, error in (("logit_per_output", ValueError), ("cp_per_logit", UnusableScale)):
         number = getattr(net, name)
-        usable = isinstance(number, float | int) and not isinstance(number, bool) and 0 < number < 1e9
-        require(usable, f"{name} must be a positive number, found {number!r}")
+        if not isinstance(number, float | int) or isinstance(number, bool) or not 0 < number < 1e9:
+            raise error(f"{name} must be a positive number below 1e9, found {number!r}")
     factor = net.logit_per_output * net.cp_per_logit
-    require(
-        _FACTOR_RANGE[0] <= factor <= _FACTOR_RANGE[1],
-        f"cp_per_logit {net.cp_per_logit:g}: at logit_per_output {net.logit_per_output:g}, "
-        f"{_FACTOR_RANGE[0] / net.logit_per_output:g} to {_FACTOR_RANGE[1] / net.logit_per_output:g} can be computed",
-    )
+    if not _FACTOR_RANGE[0] <= factor <= _FACTOR_RANGE[1]:
+        raise UnusableScale(
+            f"cp_per_logit {net.cp_per_logit:g}: at logit_per_output {net.logit_per_output:g}, "
+            f"{_FACTOR_RANGE[0] / net.logit_per_output:g} to {_FACTOR_RANGE[1] / net.logit_per_output:g} can be computed"
+        )
     require(isinstance(net.provenance, dict), "provenance must be a JSON object")
 
 

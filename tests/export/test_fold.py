@@ -67,6 +67,14 @@ def test_a_network_whose_sums_overflow_is_refused_by_name(make_net, tmp_path: Pa
         fold_file(tmp_path / "huge.safetensors", tmp_path / "out.safetensors", positions=50)
 
 
+@pytest.mark.parametrize("scale", [1e-30, 1e300])
+def test_a_scale_that_cannot_be_computed_is_refused_with_the_option_for_it(make_net, tmp_path: Path, scale) -> None:
+    save_model(tmp_path / "net.safetensors", make_net("dense"), {"cp_per_logit": scale})
+    with pytest.raises(OptionError, match=r"net\.safetensors: cp_per_logit .*; give another `cp_per_logit`") as refused:
+        fold_file(tmp_path / "net.safetensors", tmp_path / "out.safetensors", positions=50)
+    assert refused.value.fields == ("cp_per_logit",)
+
+
 def test_networks_that_cannot_be_folded_are_refused(make_net) -> None:
     net = make_net("odd")
     rows, bias = net.first_layer()

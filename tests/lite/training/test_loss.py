@@ -106,6 +106,8 @@ def test_a_power_of_the_error_is_trained_and_selects_the_best_epoch(options, rec
         ({"lambda_end": -0.1}, "`lambda_end` -0.1: "),
         ({"net_cp_per_logit": 0.0}, "`net_cp_per_logit` 0.0: "),
         ({"cp_per_logit": float("inf")}, "`cp_per_logit` inf: "),
+        ({"cp_per_logit": 1e-300}, "`cp_per_logit` 1e-300: must be from 1 to 100,000"),
+        ({"net_cp_per_logit": 1e300}, r"`net_cp_per_logit` 1e\+300: must be from 1 to 100,000"),
     ],
 )
 def test_invalid_losses_are_refused(options, records, tmp_path, change, words):
