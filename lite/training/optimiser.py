@@ -76,10 +76,12 @@ class OptimiserConfig:
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
                 raise OptionError(f"`{name}` {value}: must be 0 or more", name)
-        for name in ("warm_up", "swa_start", "ema_decay"):
+        if self.warm_up is not None and not 0 <= self.warm_up <= 1:
+            raise OptionError(f"`warm_up` {self.warm_up}: must be from 0 to 1", "warm_up")
+        for name in ("swa_start", "ema_decay"):  # at 1 no step would enter the average
             share = getattr(self, name)
-            if share is not None and not 0 <= share <= 1:
-                raise OptionError(f"`{name}` {share}: must be from 0 to 1", name)
+            if not 0 <= share < 1:
+                raise OptionError(f"`{name}` {share}: must be from 0 to less than 1", name)
         if self.warm_up is not None and self.rate_schedule == "steps":
             raise OptionError(
                 f"`warm_up` {self.warm_up}: has no effect with the schedule steps; leave it out", "warm_up"

@@ -21,8 +21,8 @@ from tests.lite.training.conftest import value_run
         ("weight_decay", (-0.1, math.nan, math.inf)),
         ("clip", (-1.0, math.nan, math.inf)),
         ("warm_up", (-0.1, 1.1, math.nan)),
-        ("ema_decay", (-0.1, 1.5, math.nan)),
-        ("swa_start", (-1.0, 1.5, math.nan)),
+        ("ema_decay", (-0.1, 1.0, 1.5, math.nan)),
+        ("swa_start", (-1.0, 1.0, 1.5, math.nan)),
     ],
 )
 def test_invalid_optimisers_are_refused(name, bad):
