@@ -32,6 +32,8 @@ NODES_A_JOB = 3_000_000
 """Approximate limit of the nodes of a job's moves: a few seconds, which is the work that a kill loses."""
 PLIES = 120
 """Approximate length of a game in plies."""
+MOST_RANDOM = 1000
+"""Largest number of random plies: random games hardly ever last longer."""
 GROWTH = 8
 """Number of jobs after which the number of games per job grows by one."""
 
@@ -124,13 +126,13 @@ def self_play(options: SelfPlay) -> Production:
 
 
 def check_random_plies(plies: tuple[int, int]) -> None:
-    """Raise OptionError unless `random_plies` are two numbers from 0 to 2 ** 31 - 1, the smaller first."""
+    """Raise OptionError unless `random_plies` are two numbers from 0 to MOST_RANDOM, the smaller first."""
     least, most = plies
     if not 0 <= least <= most:
         raise OptionError(
             f"`random_plies` {least} {most}: two numbers from 0 on are needed, the smaller first", "random_plies"
         )
-    check_number("random_plies", most, least=0)
+    check_number("random_plies", most, least=0, most=MOST_RANDOM)
 
 
 def check_share(name: str, share: float) -> None:
