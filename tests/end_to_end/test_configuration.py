@@ -150,8 +150,9 @@ def test_a_run_is_repeated_from_its_file(tmp_path: Path, monkeypatch: pytest.Mon
         ("{", "config.json: not a JSON file: "),
         ("[1]", "config.json: not the options of a run: a JSON object is required"),
         ('{"kind": "dense"}', "config.json: options of `liteshogi train dense`, not of `liteshogi train lite`"),
-        ('{"epoch": 3}', "config.json: its options cannot be used, for the reason above"),
-        ('{"epochs": "many"}', "config.json: its options cannot be used, for the reason above"),
+        ('{"mirror": true, "epoch": 3}', "config.json: epoch: 3 is no value of it, or there is no such option"),
+        ('{"seed": 1, "epochs": "many"}', "config.json: epochs: \"many\" is no value of it"),
+        ('{"epochs": [1, 2], "data": ["a"]}', "config.json: epochs: [1, 2] is no value of it"),
         ('{"config": "other.json"}', "config.json: config: a file of options cannot name another; put all options"),
         ("{}", "DATA: no file is named"),
         (None, "config.json: there is no such file"),
@@ -163,7 +164,8 @@ def test_files_that_hold_no_options_are_refused(tmp_path, monkeypatch, capfd, co
     if content is not None:
         path.write_text(content)
     assert liteshogi(monkeypatch, "train", "lite", "--config", path) == 1
-    assert words in capfd.readouterr().err.splitlines()[-1]
+    (line,) = capfd.readouterr().err.splitlines()
+    assert words in line
     assert set(tmp_path.iterdir()) <= {path}
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import io
+import json
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,11 +13,14 @@ import tyro
 
 from lite.run_folder import FORMAT
 from search.system.files import read_text
-from search.system.metadata import parse_json
+from search.system.metadata import parse_json, quoted
 
 Configuration = Annotated[
     Path | None,
-    tyro.conf.arg(help="File of options: the run.json of a run, or a JSON object; options given here override it."),
+    tyro.conf.arg(
+        help="File of options: the run.json of a run, or a JSON object; options given here override it. Other data than "
+        "the file's stand before the options, as an option of several values takes every word after it."
+    ),
 ]
 
 
@@ -56,10 +62,23 @@ def described(command: type, options: dict[str, Any], path: Path, kind: str) -> 
     of = options.get("kind", kind)
     if of != kind:
         raise ValueError(f"{path}: options of `liteshogi train {of}`, not of `liteshogi train {kind}`")
-    try:
-        return tyro.cli(command, args=_words(options), prog=f"liteshogi train {kind}")
-    except SystemExit:
-        raise ValueError(f"{path}: its options cannot be used, for the reason above") from None
+    if (found := _parsed(command, options)) is not None:
+        return found
+    # The parser's message is about a command line, so the option at fault is found by itself.
+    for name, value in options.items():
+        if _parsed(command, {"data": "games", name: value}) is None:
+            raise ValueError(
+                f"{path}: {quoted(name)}: {quoted(json.dumps(value), 80)} is no value of it, or there is no such "
+                f"option; see `liteshogi train {kind} --help`"
+            )
+    raise ValueError(f"{path}: its options cannot be used together; see `liteshogi train {kind} --help`")
+
+
+def _parsed(command: type, options: dict[str, Any]) -> Any:
+    """Return the command with these options; None if it does not have them."""
+    with suppress(SystemExit), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        return tyro.cli(command, args=_words(options))
+    return None
 
 
 def _words(options: dict[str, Any]) -> list[str]:
