@@ -60,7 +60,7 @@ def best_within(rows: Sequence[Row]) -> Iterator[Best]:
     timed = [row for row in rows if row.net.timed and row.net.size and row.net.size.features != PLANES]
     if not any("time" in row.games or _has_d1(row) for row in timed):
         return
-    own = {net.key for net in of_most_positions([row.net for row in timed])}
+    own = {net.key for net in of_most_positions([row.net for row in timed if not row.is_earlier])}
     groups = (
         ("this plan", [row for row in timed if row.net.key in own]),
         ("elsewhere", [row for row in timed if not row.net.options]),

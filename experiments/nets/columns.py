@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from experiments.drawing.markdown import markdown_table
 from experiments.elo.strength import in_words
-from experiments.nets.plan import Plan, Point
+from experiments.nets.plan import Plan, Point, by_kind, shared_texts
 from experiments.nets.results import EVEN, Failed, Games, NetResult, Results, Standing, StepTimes, titled
+from experiments.nets.space import option_label
 from experiments.nets.timing import ALIKE
+from experiments.nets.training import KINDS, default_options
 
 Column = tuple[str, Callable[["Row"], str]]
+_DIGEST = re.compile(rf"(?:{'|'.join(KINDS)})-[0-9a-f]{{10}}(?:-after-(.+))?")
+"""Name of a point that was given none; see `Point.name`."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +30,20 @@ class Row:
     """Games by the way in which they were played."""
     step_us: float | None = None
     """CPU microseconds per position of a training step."""
+    given_label: str = ""
+    """Label beside networks of an earlier plan; empty means the plan's label."""
+    is_earlier: bool = False
+    """Whether the network is of an earlier plan in the same folder, and of no point of this one."""
+
+    @property
+    def label(self) -> str:
+        """Name in tables, without the seed."""
+        return self.given_label or (self.point.label if self.point else self.net.label)
 
     @property
     def title(self) -> str:
         """Name in tables and charts."""
-        return titled(self.point.label if self.point else self.net.label, self.net.seed)
+        return titled(self.label, self.net.seed)
 
     @property
     def elo(self) -> float | None:
@@ -74,9 +88,29 @@ def rows_of(plan: Plan, results: Results) -> list[Row]:
         if net.net in opponents:
             found |= dict.fromkeys(played, EVEN)
         step = steps.microseconds.get(net.name) if steps and net.seed == firsts.get(net.name) else None
-        rows.append(Row(net, points.get(net.key), found, step))
+        is_earlier = bool(net.options) and plan.search == "grid" and net.key not in points
+        rows.append(Row(net, points.get(net.key), found, step, is_earlier=is_earlier))
+    if any(row.is_earlier for row in rows):
+        rows = _labelled(rows, points.values())
     order = {key: number for number, key in enumerate(points)}
     return sorted(rows, key=lambda row: order.get(row.net.key, len(order)))
+
+
+def _labelled(rows: Sequence[Row], points: Iterable[Point]) -> list[Row]:
+    """Return rows whose labels show the options that differ among the points of this plan and the networks of earlier
+    ones; those that were given a name keep it."""
+    unnamed = [one.options for one in (*points, *(row.net for row in rows)) if _DIGEST.fullmatch(one.name)]
+    varied = {kind: shared_texts(of) for kind, of in by_kind(unnamed).items()}
+
+    def label(net: NetResult) -> str:
+        if (named := _DIGEST.fullmatch(net.name)) is None:
+            return ""
+        kind = str(net.options["kind"])
+        whole = {**default_options(kind), **net.options}
+        words = [option_label(name, whole[name], shared) for name, shared in varied[kind].items() if name in whole]
+        return " ".join([kind, *words, *(("after", named[1]) if named[1] else ())])
+
+    return [replace(row, given_label=label(row.net)) for row in rows]
 
 
 def failures(results: Results) -> list[Failed]:

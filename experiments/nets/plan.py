@@ -18,7 +18,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import chain
@@ -314,7 +314,7 @@ class Plan:
             for kind in entry.get("kind", (self.train.get("kind"),)):
                 common = {**(default_options(kind) if kind in KINDS else {}), **self.whole({"kind": kind})}
                 whole.setdefault(str(kind), []).append({name: (value,) for name, value in common.items()} | entry)
-        return {kind: dict(_varied(options)) for kind, options in whole.items()}
+        return {kind: shared_texts(options) for kind, options in whole.items()}
 
     def check(self) -> None:
         """Raise ValueError for a plan that cannot be carried out."""
@@ -408,13 +408,24 @@ def _place(what: str, number: int, name: Any) -> str:
     return f"{what} {str(name)[:40]!r}" if name else f"{what} {number}"
 
 
-def _varied(options: Sequence[Mapping[str, tuple[Any, ...]]]) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the names of options that have several values, and the brief texts that several of them share."""
+def by_kind(given: Iterable[Mapping[str, Any]]) -> Mapping[str, list[Mapping[str, tuple[Any, ...]]]]:
+    """Return the options of single networks, with the defaults of their kind, by kind, as `shared_texts` takes them."""
+    found: dict[str, list[Mapping[str, tuple[Any, ...]]]] = {}
+    for options in given:
+        whole = {**default_options(kind := str(options["kind"])), **options}
+        found.setdefault(kind, []).append({name: (value,) for name, value in whole.items()})
+    return found
+
+
+def shared_texts(options: Sequence[Mapping[str, tuple[Any, ...]]]) -> Mapping[str, frozenset[str]]:
+    """Return the options that have several values, each with the brief texts that several of its values share."""
+    found = {}
     for name in dict.fromkeys(name for one in options for name in one if name not in ("kind", "seed")):
         values = {json.dumps(value): value for one in options for value in one.get(name, (None,))}
         if len(values) > 1:
             texts = Counter(map(in_brief, values.values()))
-            yield name, frozenset(text for text, count in texts.items() if count > 1)
+            found[name] = frozenset(text for text, count in texts.items() if count > 1)
+    return found
 
 
 def _files(value: Any) -> tuple[str, ...]:

@@ -113,7 +113,7 @@ def by_label(rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Return the networks of all seeds of each point."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        groups.setdefault(row.point.label if row.point else row.net.label, []).append(row)
+        groups.setdefault(row.label, []).append(row)
     return groups
 
 

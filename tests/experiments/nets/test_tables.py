@@ -35,6 +35,12 @@ def plan(tmp_path: Path) -> Plan:
     return plan_with(tmp_path, TRAIN + MEASURE + GRID)
 
 
+@pytest.fixture
+def sampled(tmp_path: Path) -> Plan:
+    """A plan of which any network may be."""
+    return plan_with(tmp_path, 'search = "random"\npoints = 9\n' + TRAIN + MEASURE + GRID)
+
+
 def test_the_key_figures_follow_the_name() -> None:
     names = [name for name, _ in ALL]
     assert names[:6] == ["network", "d1-RMSE", "Elo at equal time", "ns per evaluation", "log loss", "accuracy"]
@@ -63,13 +69,30 @@ def test_a_time_whose_runs_never_agreed_has_its_spread(plan: Plan) -> None:
     assert found[1]["ns per evaluation"] == f"{steady} (spread 34 %)"
 
 
-def test_warnings_of_trainings_stand_in_the_summary(plan: Plan) -> None:
+def test_networks_of_an_earlier_plan_have_titles_of_their_own_and_are_not_of_this_plan(tmp_path: Path) -> None:
+    grid = '[[space]]\nwidth = [32, 64]\n[[point]]\nname = "own"\nwidth = 96\nhidden = [8]\n'
+    plans = [plan_with(tmp_path, TRAIN + f"epochs = {epochs}\n" + MEASURE + grid) for epochs in (1, 3)]
+    results = Results()
+    for number, of in enumerate(plans):
+        for point in of.known_points():
+            results.add(net_of(point, d1=0.2 if number else 0.1))
+    titles = [row.title for row in rows_of(plans[1], results)]
+    assert titles == ["own"] + [f"dense width {width} epochs {epochs}" for epochs in (3, 1) for width in (32, 64)]
+    (best, *_) = cells_of(budgets_as_markdown(rows_of(plans[1], results)))
+    assert "epochs 1" not in str(best)
+    alone = Results()
+    for point in plans[1].known_points():
+        alone.add(net_of(point))
+    assert [row.title for row in rows_of(plans[1], alone)] == ["own", "dense width 32", "dense width 64"]
+
+
+def test_warnings_of_trainings_stand_in_the_summary(sampled: Plan) -> None:
     results = Results()
     for width in (32, 64):
-        net = net_of(plan.made({"width": width}))
+        net = net_of(sampled.made({"width": width}))
         assert net.trained is not None
         results.add(replace(net, trained=replace(net.trained, warnings=("held-out positions are in the data",))))
-    page = summary(plan, results)
+    page = summary(sampled, results)
     assert "## Warnings" in page
     assert "| held-out positions are in the data | dense width 32, dense width 64 |" in page
 
@@ -89,18 +112,18 @@ def best(plan: Plan, results: Results) -> dict[tuple[str, str], dict[str, str]]:
     return {(cells["made in"], cells["ns at most"]): cells for cells in found}
 
 
-def test_the_best_network_for_a_cost_is_named_only_if_games_separate_it(plan: Plan) -> None:
+def test_the_best_network_for_a_cost_is_named_only_if_games_separate_it(sampled: Plan) -> None:
     results = Results()
-    nets = {width: net_of(plan.made({"width": width})) for width in (32, 64, 96, 160, 192)}
+    nets = {width: net_of(sampled.made({"width": width})) for width in (32, 64, 96, 160, 192)}
     for net in nets.values():
         results.add(net)
-    few = net_of(plan.made({"width": 192, "positions": 5}))
+    few = net_of(sampled.made({"width": 192, "positions": 5}))
     results.add(few)
     results.add(
         replace(few, name="peer", label="peer", net="peer", options={}, timed=replace(few.timed, evaluation_ns=99))
     )  # type: ignore[type-var]
     by_games = "best by Elo at equal time"
-    unplayed = best(plan, results)
+    unplayed = best(sampled, results)
     assert ("this plan", "25") not in unplayed  # the cheapest costs 32 ns
     assert unplayed["this plan", "50"][by_games] == "not played"
     assert unplayed["this plan", "200"]["lowest d1-RMSE"] == "dense width 192"
@@ -108,7 +131,7 @@ def test_the_best_network_for_a_cost_is_named_only_if_games_separate_it(plan: Pl
     played = {32: (-40.0, -20.0, 10.0), 64: (20.0, 60.0, 100.0), 96: (-90.0, -40.0, 5.0)}
     for width, interval in played.items():
         results.add(games_of(nets[width], "time", *interval))
-    separated = best(plan, results)
+    separated = best(sampled, results)
     assert separated["this plan", "50"][by_games] == "dense width 32"  # the only candidate
     assert separated["this plan", "100"][by_games] == "dense width 64"
     assert separated["this plan", "100"]["Elo at equal time"] == "+60 +- 40"
@@ -116,33 +139,33 @@ def test_the_best_network_for_a_cost_is_named_only_if_games_separate_it(plan: Pl
     slow = replace(few, name="slow", label="slow", net="slow", options={}, timed=replace(few.timed, evaluation_ns=300))  # type: ignore[type-var]
     lone = Results()
     lone.add(slow)
-    assert best(plan, lone)["elsewhere", "200"][by_games] == "none: the cheapest costs 300 ns"
+    assert best(sampled, lone)["elsewhere", "200"][by_games] == "none: the cheapest costs 300 ns"
     results.add(games_of(nets[160], "time", 0.0, 40.0, 80.0))
-    assert best(plan, results)["this plan", "200"][by_games] == "undecided"
+    assert best(sampled, results)["this plan", "200"][by_games] == "undecided"
 
 
-def test_networks_that_lost_all_games_leave_the_best_undecided(plan: Plan) -> None:
+def test_networks_that_lost_all_games_leave_the_best_undecided(sampled: Plan) -> None:
     results = Results()
     for width in (32, 64, 96):
-        results.add(net := net_of(plan.made({"width": width})))
+        results.add(net := net_of(sampled.made({"width": width})))
         results.add(games_of(net, "time", None, None, -183.0))
-    cells = best(plan, results)["this plan", "100"]
+    cells = best(sampled, results)["this plan", "100"]
     assert cells["best by Elo at equal time"] == "undecided"
     assert (cells["lowest d1-RMSE"], cells["d1-RMSE"]) == ("dense width 96", "0.0104 +- 0.0010")
 
 
-def test_no_network_is_best_without_games_and_yardstick(plan: Plan) -> None:
+def test_no_network_is_best_without_games_and_yardstick(sampled: Plan) -> None:
     results = Results()
     for width in (32, 64):
-        net = net_of(plan.made({"width": width}))
+        net = net_of(sampled.made({"width": width}))
         results.add(replace(net, tested=replace(net.tested, d1_rmse=None, d1_rmse_error=None)))
-    assert "Best network per evaluation time" not in summary(plan, results)
+    assert "Best network per evaluation time" not in summary(sampled, results)
     results.add(games_of(net, "time", 20.0, 60.0, 100.0))
-    cells = best(plan, results)["this plan", "100"]
+    cells = best(sampled, results)["this plan", "100"]
     assert cells["best by Elo at equal time"] == "undecided"
     assert "lowest d1-RMSE" not in cells
-    results.add(games_of(net_of(plan.made({"width": 32})), "time", -90.0, -40.0, 5.0))
-    cells = best(plan, results)["this plan", "100"]
+    results.add(games_of(net_of(sampled.made({"width": 32})), "time", -90.0, -40.0, 5.0))
+    cells = best(sampled, results)["this plan", "100"]
     assert (cells["best by Elo at equal time"], cells["ns"]) == ("dense width 64", "64")
 
 
