@@ -46,11 +46,12 @@ _D1 = {
     "d1_positions": "Number of positions of the yardstick.",
     **{f"d1_{name}": f"{text[:-1]} of the yardstick." for name, text in _REFUSALS.items()},
     "result_log_loss": "Log loss of the win rate after one ply and quiescence against results (with a yardstick).",
-    "result_log_loss_error": "Standard error of result_log_loss.",
+    "result_log_loss_error": "Standard error of result_log_loss, over the games where they are known.",
     "result_accuracy": "Share of winners that the win rate after one ply and quiescence predicts, without draws.",
-    "result_accuracy_error": "Standard error of result_accuracy.",
+    "result_accuracy_error": "Standard error of result_accuracy, over the games where they are known.",
     "result_scale": "Centipawns per logit that suit the network best for predicting results.",
     "result_positions": "Number of positions of the yardstick with results.",
+    "result_games": "Number of games of these positions; null if unknown, where errors treat positions as independent.",
     "result_refused": "Number of refused records by reason of a yardstick with results.",
 }
 _PRODUCTION = ("experiments.jobs.produce:Production",)

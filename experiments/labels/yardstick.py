@@ -16,13 +16,14 @@ import numpy as np
 
 from experiments.labels.labels import LOGIT_LIMIT
 from experiments.labels.study import SEARCH, UNLABELLED, Studio
+from experiments.labels.yardstick_games import read_games
 from lite.progress_line import Watch
 from lite.records.batch import labelled_dtype
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, NO_GAME, hcpe_dtype, record_files
 from lite.run_folder import find_run
-from lite.training.metrics import log_losses
+from lite.training.metrics import clustered_error, log_losses
 from lite.training.targets import win_rate
 from search.evaluation.network_file import load_network
 from search.rules.huffman import HCP
@@ -59,7 +60,7 @@ class D1:
     rmse: float
     """Root mean square error of the win rate."""
     error: float
-    """Standard error of `rmse`."""
+    """Standard error of `rmse`, with every position as one observation."""
     scale: int
     """Centipawns per logit that suit the network best."""
     positions: int
@@ -110,16 +111,19 @@ class ResultPrediction:
 
     result_log_loss: float
     """Log loss of the win rate after one ply and quiescence against results, in nats; a draw is half a win."""
-    result_log_loss_error: float
-    """Standard error of `result_log_loss`, with every position as one observation."""
+    result_log_loss_error: float | None
+    """Standard error of `result_log_loss`: over the games, or over positions where `result_games` is None."""
     result_accuracy: float | None
     """Share of winners that this win rate predicts, without draws; None if every game was drawn."""
     result_accuracy_error: float | None
-    """Standard error of `result_accuracy`, with every position as one observation."""
+    """Standard error of `result_accuracy`: over the games, or over positions where `result_games` is None."""
     result_scale: int
     """Centipawns per logit that suit the network best for predicting results."""
     result_positions: int
     """Number of positions of the yardstick with results."""
+    result_games: int | None
+    """Number of games of these positions; None where the yardstick does not know them. Errors then take every position
+    as one observation, so they are too small."""
     result_refused: dict[str, int]
     """Number of refused records of the yardstick by reason."""
 
@@ -175,7 +179,7 @@ def _without_scores(data: Sequence[Path]) -> OptionError:
 
 def measure_d1(network_path: str, data: Sequence[Path]) -> D1:
     """Measure a network on the positions with search scores. Raises OSError or ValueError."""
-    positions, refusals = _read(data)
+    positions, refusals, _ = _read(data)
     positions = positions[positions["scored"]]
     if not len(positions):
         raise _without_scores(data)
@@ -189,14 +193,14 @@ def measure_yardstick(network_path: str, data: Sequence[Path], watch: Watch | No
     Raises as `check_yardstick`, OSError, or ValueError where records have neither.
     """
     check_yardstick(data)
-    positions, refusals = _read(data)
+    positions, refusals, games = _read(data)
     scored, played = positions["scored"], positions["kind_of_result"] & NO_GAME == 0
     if not (scored | played).any():
         raise ValueError(f"{data[0]}: no position has a score or a game; a yardstick needs one of them")
     found = _searched(network_path, positions, watch)
     return YardstickFigures(
         _against_scores(found[scored], positions["score"][scored], refusals) if scored.any() else None,
-        _against_results(found[played], positions["result"][played], refusals) if played.any() else None,
+        _against_results(found[played], positions["result"][played], games[played], refusals) if played.any() else None,
         refusals,
     )
 
@@ -229,32 +233,42 @@ def _against_scores(found: np.ndarray, scores: np.ndarray, refusals: Refusals) -
     return D1(rmse, error, int(SCALES[best]), int(known.sum()), refusals)
 
 
-def _against_results(found: np.ndarray, results: np.ndarray, refusals: Refusals) -> ResultPrediction:
-    """Compare a network's scores int16 (n,) with the movers' results: 1 win, 0.5 draw, 0 loss."""
+def _against_results(found: np.ndarray, results: np.ndarray, games: np.ndarray, refusals: Refusals) -> ResultPrediction:
+    """Compare a network's scores int16 (n,) with the movers' results: 1 win, 0.5 draw, 0 loss.
+
+    games: the game of each position; where one is unknown (-1), all positions are taken as independent."""
     known = found != UNLABELLED
     scores, results = found[known].astype(np.float64), results[known].astype(np.float64)
     losses = [log_losses(np.clip(scores / scale, -LOGIT_LIMIT, LOGIT_LIMIT), results) for scale in SCALES]
     best = int(np.argmin([loss.mean() for loss in losses]))
-    decided = results != 0.5
+    decided, games = results != 0.5, games[known]
+    is_known = bool((games >= 0).all())
+    clusters = games if is_known else np.arange(len(games))
     hits = (scores[decided] >= 0) == (results[decided] > 0.5)
     return ResultPrediction(
         result_log_loss=float(losses[best].mean()),
-        result_log_loss_error=float(losses[best].std() / np.sqrt(len(scores))),
+        result_log_loss_error=clustered_error(losses[best], clusters),
         result_accuracy=float(hits.mean()) if len(hits) else None,
-        result_accuracy_error=float(hits.std() / np.sqrt(len(hits))) if len(hits) else None,
+        result_accuracy_error=clustered_error(hits, clusters[decided]),
         result_scale=int(SCALES[best]),
         result_positions=len(scores),
+        result_games=len(np.unique(games)) if is_known else None,
         result_refused=refusals.figures().refused,
     )
 
 
-def _read(data: Sequence[Path]) -> tuple[np.ndarray, Refusals]:
-    """Return the positions of record files (`labelled_dtype`) that have a score or a game, and the refusals."""
+def _read(data: Sequence[Path]) -> tuple[np.ndarray, Refusals, np.ndarray]:
+    """Return the positions of record files (`labelled_dtype`) that have a score or a game, the refusals, and the
+    positions' games, -1 where unknown."""
     found, refusals = [np.zeros(0, labelled_dtype)], Refusals()
     for path in record_files(data):
         file = RecordFile(path, check_moves=False)
         refusals.add(file.lost)
         for block in file.blocks:
-            positions = file.read_block(block, refusals)
-            found.append(positions[positions["scored"] | (positions["kind_of_result"] & NO_GAME == 0)])
-    return np.concatenate(found), refusals
+            found.append(file.read_block(block, refusals))
+    positions = np.concatenate(found)
+    games = None if refusals.refused else read_games(data, len(positions))
+    if games is None:
+        games = np.full(len(positions), -1, np.int32)
+    usable = positions["scored"] | (positions["kind_of_result"] & NO_GAME == 0)
+    return positions[usable], refusals, games[usable]

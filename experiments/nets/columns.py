@@ -99,8 +99,9 @@ def rows_of(plan: Plan, results: Results) -> list[Row]:
 def _labelled(rows: Sequence[Row], points: Iterable[Point]) -> list[Row]:
     """Return rows whose labels show the options that differ among the points of this plan and the networks of earlier
     ones; those that were given a name keep it."""
-    unnamed = [one.options for one in (*points, *(row.net for row in rows)) if _DIGEST.fullmatch(one.name)]
-    varied = {kind: shared_texts(of) for kind, of in by_kind(unnamed).items()}
+    given = [*((one.name, one.options) for one in points), *((row.net.name, row.net.options) for row in rows)]
+    unnamed = by_kind(options for name, options in given if _DIGEST.fullmatch(name))
+    varied = {kind: shared_texts(of) for kind, of in unnamed.items()}
 
     def label(net: NetResult) -> str:
         if (named := _DIGEST.fullmatch(net.name)) is None:

@@ -15,6 +15,7 @@ from experiments.factory.expand import Mixture
 from experiments.factory.expansion import Expansion, expand
 from experiments.factory.labelling import Labelling
 from experiments.jobs.workforce import Workforce
+from experiments.labels.yardstick_games import GAMES, write_games
 from lite.records.formats import NO_GAME
 from lite.records.reader import Reader
 from search.system.bounds import check_numbers
@@ -106,6 +107,8 @@ def make_yardstick(options: Yardstick) -> YardstickReport:
             "truth",
             "positions",
         ) from None
+    if not (options.output / GAMES).exists():
+        write_games(options.output, options.data)
     folder, positions = str(options.output), int(made.count("positions"))
     if options.truth == "results":
         return YardstickReport(folder, positions, "", 0, options.truth)

@@ -97,12 +97,14 @@ def as_text(report: Report, measured: YardstickFigures | None = None) -> str:
     if measured is not None and (d1 := measured.d1) is not None:
         lines.append(
             f"d1-RMSE               {d1.rmse:.4f} +- {d1.error:.4f} "
-            f"(standard error; at {d1.scale} cp per logit, {d1.positions:,} positions)"
+            f"({_over(None)}; at {d1.scale} cp per logit, {d1.positions:,} positions)"
         )
     if measured is not None and (results := measured.results) is not None:
+        of = "" if results.result_games is None else f" of {amount(results.result_games, 'game')}"
         lines.append(
-            f"results after 1 ply   log loss {results.result_log_loss:.4f} +- {results.result_log_loss_error:.4f} "
-            f"(standard error; at {results.result_scale} cp per logit, {results.result_positions:,} positions)"
+            f"results after 1 ply   log loss {_figure(results.result_log_loss, results.result_log_loss_error)} "
+            f"({_over(results.result_games)}; at {results.result_scale} cp per logit, "
+            f"{results.result_positions:,} positions{of})"
         )
         accuracy = _share(results.result_accuracy, results.result_accuracy_error)
         lines.append(f"                      accuracy {accuracy} (without draws)")
@@ -145,6 +147,11 @@ def rare_as_text(name: str, head: RareHead) -> str:
         f"(base {_share(head.base_accuracy)}), precision {_share(head.precision)}, "
         f"recall {_share(head.recall)}, average precision {_share(head.average_precision)}"
     )
+
+
+def _over(games: int | None) -> str:
+    """Return what an error of a yardstick's figure is."""
+    return "standard error, as if all positions were independent" if games is None else "standard error over the games"
 
 
 def _errors(report: Report) -> str:

@@ -243,11 +243,11 @@ def _check_numbers(net: EvalNetwork) -> None:
         number = getattr(net, name)
         if not isinstance(number, float | int) or isinstance(number, bool) or not 0 < number < 1e9:
             raise error(f"{name} must be a positive number below 1e9, found {number!r}")
-    factor = net.logit_per_output * net.cp_per_logit
-    if not _FACTOR_RANGE[0] <= factor <= _FACTOR_RANGE[1]:
+    unit, scale = net.logit_per_output, net.cp_per_logit
+    if not _FACTOR_RANGE[0] <= unit * scale <= _FACTOR_RANGE[1]:
         raise UnusableScale(
-            f"cp_per_logit {net.cp_per_logit:g}: at logit_per_output {net.logit_per_output:g}, "
-            f"{_FACTOR_RANGE[0] / net.logit_per_output:g} to {_FACTOR_RANGE[1] / net.logit_per_output:g} can be computed"
+            f"cp_per_logit {scale:g}: at logit_per_output {unit:g}, {_FACTOR_RANGE[0] / unit:g} to "
+            f"{_FACTOR_RANGE[1] / unit:g} can be computed"
         )
     require(isinstance(net.provenance, dict), "provenance must be a JSON object")
 

@@ -151,7 +151,7 @@ def test_a_run_is_repeated_from_its_file(tmp_path: Path, monkeypatch: pytest.Mon
         ("[1]", "config.json: not the options of a run: a JSON object is required"),
         ('{"kind": "dense"}', "config.json: options of `liteshogi train dense`, not of `liteshogi train lite`"),
         ('{"mirror": true, "epoch": 3}', "config.json: epoch: 3 is no value of it, or there is no such option"),
-        ('{"seed": 1, "epochs": "many"}', "config.json: epochs: \"many\" is no value of it"),
+        ('{"seed": 1, "epochs": "many"}', 'config.json: epochs: "many" is no value of it'),
         ('{"epochs": [1, 2], "data": ["a"]}', "config.json: epochs: [1, 2] is no value of it"),
         ('{"config": "other.json"}', "config.json: config: a file of options cannot name another; put all options"),
         ("{}", "DATA: no file is named"),

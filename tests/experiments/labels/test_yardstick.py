@@ -17,7 +17,9 @@ from experiments.labels.yardstick import (
     measure_d1,
     measure_yardstick,
 )
+from experiments.labels.yardstick_games import GAMES
 from experiments.nets.yardstick_records import Yardstick, make_yardstick
+from lite.datasets.convert import Conversion, convert
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import NO_RESULT, NO_SCORE, hcpe_dtype
@@ -98,6 +100,34 @@ def test_results_are_predicted_for_records_with_results(tmp_path):
     assert found.figures() == [found.results]
     with pytest.raises(ValueError, match="no position has a score"):
         measure_d1("default", [tmp_path / "yard"])
+
+
+def test_errors_against_results_are_over_the_games_where_the_yardstick_knows_them(tmp_path):
+    yard = tmp_path / "yard"
+    options = Yardstick((SAMPLE,), yard, positions=1500, truth="results", workforce=Workforce(1))
+    make_yardstick(options)
+    known = measure_yardstick("dense-64-16", [yard]).results
+    assert known is not None
+    assert 2 < known.result_games < known.result_positions / 4
+    (yard / GAMES).unlink()
+    unknown = measure_yardstick("dense-64-16", [yard]).results
+    assert unknown is not None
+    assert unknown.result_games is None
+    assert known.result_accuracy_error > 1.3 * unknown.result_accuracy_error
+    assert known.result_log_loss == unknown.result_log_loss
+    make_yardstick(options)
+    assert measure_yardstick("dense-64-16", [yard]).results == known, "made by the same command"
+    (yard / GAMES).write_bytes(b"\x93NUMPY")
+    with pytest.raises(ValueError, match=r"games\.npy: not the games of this yardstick's positions; remove it"):
+        measure_yardstick("dense-64-16", [yard])
+
+
+def test_positions_of_a_file_without_games_have_no_games(tmp_path):
+    convert(Conversion((SAMPLE,), tmp_path / "games.hcpe"))
+    make_yardstick(
+        Yardstick((tmp_path / "games.hcpe",), tmp_path / "yard", positions=300, truth="results", workforce=Workforce(1))
+    )
+    assert not (tmp_path / "yard" / GAMES).exists()
 
 
 def test_a_yardstick_of_results_needs_games(without_games, tmp_path):

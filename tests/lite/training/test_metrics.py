@@ -247,10 +247,12 @@ def test_positions_in_random_order_or_few_of_each_game_have_no_games():
     ply = np.concatenate([np.arange(length) for length in lengths])
     black_result = np.repeat(rng.integers(0, 2, 300), lengths)
     whole = games_of(ply, black_result)
-    assert whole is not None and whole[-1] == 299
+    assert whole is not None
+    assert whole[-1] == 299
     seen = np.delete(np.arange(len(ply)), rng.integers(0, len(ply), 300))  # refused positions leave gaps
     kept = games_of(ply[seen], black_result[seen])
-    assert kept is not None and kept[-1] == 299
+    assert kept is not None
+    assert kept[-1] == 299
     shuffled = rng.permutation(len(ply))
     assert games_of(ply[shuffled], black_result[shuffled]) is None
     begins = np.concatenate(([0], np.cumsum(lengths)[:-1]))
