@@ -13,7 +13,7 @@ import tyro
 
 from lite.run_folder import FORMAT
 from search.system.files import read_text
-from search.system.metadata import parse_json, quoted
+from search.system.metadata import one_line, parse_json
 
 Configuration = Annotated[
     Path | None,
@@ -68,7 +68,7 @@ def described(command: type, options: dict[str, Any], path: Path, kind: str) -> 
     for name, value in options.items():
         if _parsed(command, {"data": "games", name: value}) is None:
             raise ValueError(
-                f"{path}: {quoted(name)}: {quoted(json.dumps(value), 80)} is no value of it, or there is no such "
+                f"{path}: {one_line(name)}: {one_line(json.dumps(value), 80)} is no value of it, or there is no such "
                 f"option; see `liteshogi train {kind} --help`"
             )
     raise ValueError(f"{path}: its options cannot be used together; see `liteshogi train {kind} --help`")
