@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Self
 
 from experiments.csa.events import Closed, ConnectionLost, Event, Events, Received, ServerError, Thought
-from experiments.language.line_text import line_text
+from experiments.language.decoding import decoded
 from search.system.interrupt import WAIT_SECONDS
 
 CONNECT_SECONDS = 30.0
@@ -141,7 +141,7 @@ class Connection:
 
     def _take(self, content: bytes) -> None:
         pinged, self._pinged = self._pinged, None
-        line = line_text(content).rstrip()  # names may be in the encoding of the other player's system
+        line = decoded(content).rstrip()  # names may be in the encoding of the other player's system
         if not line:
             self._answers_pings = self._answers_pings or pinged is not None
             return

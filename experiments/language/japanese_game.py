@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from experiments.language.line_text import line_text
+from experiments.language.decoding import decoded
 from lite.notation.forms import KI2, KIF, detect_format, game_format
 
 _BEGIN = 1 << 16
@@ -19,5 +19,5 @@ def is_japanese_game(path: Path) -> bool:
         return named in (KIF, KI2)
     with suppress(OSError), path.open("rb") as file:
         begin, _, _ = file.read(_BEGIN).rpartition(b"\n")
-        named = detect_format(line_text(begin), named)
+        named = detect_format(decoded(begin), named)
     return named in (KIF, KI2)

@@ -13,7 +13,7 @@ from lite.notation.forms import CSA, KIF, SUFFIXES, USI, detect_format, game_for
 from lite.notation.game import MOVER_DECLARES, MOVER_LOSES, Game, GameBuilder, GameError, quoted
 from lite.notation.ki2 import read_ki2
 from lite.notation.kif import read_kif, read_start
-from lite.records.formats import is_record_name, refuse_packed
+from lite.records.formats import is_record_name, refuse_other_formats
 from search.rules.play import split_ending
 from search.rules.sfen import move_from_usi
 from search.rules.shogi import START_SFEN
@@ -72,7 +72,7 @@ def _not_games(path: Path) -> ValueError:
     """Return the error for a suffix that is not that of a game file. Raises OSError or RecordError for a file that no
     name would make readable."""
     require_file(path)
-    refuse_packed(path)
+    refuse_other_formats(path)
     if is_record_name(path):
         return ValueError(f"{path}: a file of records; name the game files that it was made from")
     return ValueError(f"{path}: the suffix is not that of a game file; rename it to one of {', '.join(SUFFIXES)}")

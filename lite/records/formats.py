@@ -102,7 +102,7 @@ def record_format(path: Path) -> str:
     try:
         return _SUFFIXES[path.suffix.lower()]
     except KeyError:
-        refuse_packed(path)
+        refuse_other_formats(path)
         known = ", ".join(_SUFFIXES)
         raise NotRecords(
             path,
@@ -111,7 +111,7 @@ def record_format(path: Path) -> str:
         ) from None
 
 
-def refuse_packed(path: Path) -> None:
+def refuse_other_formats(path: Path) -> None:
     """Raise RecordError for the suffix of a compressed file, or of games in JSON: no other name makes them readable."""
     if path.suffix.lower() in _JSON:
         raise RecordError(f"{path}: games in JSON, such as JKF, are neither read nor written; use KIF, KI2 or CSA")
