@@ -377,8 +377,8 @@ class Plan:
             self._check_training(entry.options, place)
 
     def _check_training(self, options: Mapping[str, Any], place: str) -> None:
-        whole = dict(self.whole(options))
-        positions, data = whole.pop("positions", 0), _files(whole.get("data"))
+        whole = self.whole(options)
+        positions, data = whole.get("positions", 0), _files(whole.get("data"))
         if type(positions) is not int or positions < 0:
             raise ValueError(f"{place}: positions {str(positions)[:40]!r}: a whole number is needed, 0 for all")
         if not data:

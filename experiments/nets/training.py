@@ -25,6 +25,8 @@ KINDS = (*CONFIGS, RESNET)
 """Kinds of networks that a plan can train."""
 LANES = 32
 """The width of the engine's rows is a multiple of this."""
+OF_A_POINT = ("kind", "positions")
+"""Options of a point that are no fields of its training: what is trained, and how much of the data is cut for it."""
 OF_A_RUN = ("output", "resume", "overwrite", "max_steps")
 """Fields that a plan cannot set: every network is trained to the end, in a folder of its own."""
 
@@ -36,7 +38,7 @@ def training_of(options: Mapping[str, Any], place: str) -> Training:
         raise ValueError(f"{place}: kind {str(kind)[:40]!r}: choose {', '.join(KINDS)}")
     outer: type[Any] = ResnetTraining if kind == RESNET else ValueTraining
     parts = {"network": _network(str(kind)), "optimiser": OptimiserConfig}
-    given = {"data": [], **{name: value for name, value in options.items() if name != "kind"}}
+    given = {"data": [], **{name: value for name, value in options.items() if name not in OF_A_POINT}}
     made: Training = from_flat(outer, parts, given, place, OF_A_RUN)
     if isinstance(made, ValueTraining) and not has_progress_axis(made.network):
         return replace(made, progress_table=None)  # a plan gives one to all of its networks

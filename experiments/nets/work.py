@@ -81,8 +81,7 @@ class Place:
 
     def training(self, point: Point, valid: tuple[str, ...]) -> Training:
         """Return a point's training, with its data and its folder."""
-        options = {name: value for name, value in point.options.items() if name != "positions"}
-        training = training_of({"save-minutes": 1.0, **options}, point.label)
+        training = training_of({"save-minutes": 1.0, **point.options}, point.label)
         cut = self.cut(point)
         after = replace(point, name=point.after)
         return replace(

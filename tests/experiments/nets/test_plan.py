@@ -229,6 +229,11 @@ def test_a_sweep_refuses_corrections_that_cannot_be_added_to_their_network(optio
         plan.check_effects(plays=False)
 
 
+def test_a_correction_may_learn_from_part_of_the_data() -> None:
+    fitting = {"correct": "squared-64-16", "perspectives": 2, "activation": "squared", "hidden": [8]}
+    planned(point=[{"name": "a", "positions": 1000, **fitting}]).check_effects(plays=False)
+
+
 def test_labels_distinguish_values_that_are_alike_in_brief() -> None:
     plan = planned(
         point=[
