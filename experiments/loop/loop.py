@@ -23,6 +23,12 @@ from search.evaluation.network_file import save_network
 from search.system.options import OptionError
 
 VERB = "loop"
+UNSUITABLE = {
+    "max_steps": "trains each network to its end",
+    "overwrite": "trains each network to its end",
+    "correct": "replaces its networks; a correction suits the one that it was trained for",
+}
+"""Options of a training that a loop refuses, with the reasons."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +49,9 @@ def run_loop(loop: Loop, training: ValueTraining) -> LoopReport:
     """
     loop.check()
     replace(training, data=(loop.output,)).check()
-    if training.max_steps is not None or training.overwrite:
-        raise OptionError(
-            "`max_steps` and `overwrite`: leave them out in a loop, which trains each network to its end",
-            "max_steps",
-            "overwrite",
-        )
+    for name, reason in UNSUITABLE.items():
+        if getattr(training, name) != getattr(ValueTraining, name):
+            raise OptionError(f"`{name}`: leave it out in a loop, which {reason}", name)
     loop.output.mkdir(parents=True, exist_ok=True)
     if MATERIAL in (loop.first, *loop.against):
         save_network(material_network(), loop.file_of(MATERIAL))

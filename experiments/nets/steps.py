@@ -178,11 +178,13 @@ class FoldStep:
     data: tuple[Path, ...] = ()
     """Held-out records that rounding is measured on."""
     positions: int = FOLDED_POSITIONS
+    onto: str | None = None
+    """The folded network that the trained one corrects, if any; the file holds the sum of both."""
 
     def run(self) -> Folded:
         if kind_of(str(self.run_folder)) is Kind.POLICY_VALUE:
             return Folded(export_resnet(load_resnet(self.run_folder)[0], self.net, read_sample((), CHECKED)))
-        found = fold_file(self.run_folder, self.net, self.data, self.positions, overwrite=True)
+        found = fold_file(self.run_folder, self.net, self.data, self.positions, overwrite=True, onto=self.onto)
         return Folded(found.mean_error, found.sign_flips, found.log_loss_change)
 
 

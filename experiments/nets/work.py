@@ -25,6 +25,7 @@ from experiments.nets.timing import Timed, machine_cores, time_residual_network,
 from experiments.nets.training import RESNET, Training, training_of
 from experiments.network_kinds.kind import Kind, kind_of
 from lite.datasets.provenance import sha256_of
+from lite.training.run_plan import corrected_by
 from lite.typed import typed
 from search.evaluation.shipped import network_file
 from search.system.files import message_of, write_atomically
@@ -153,7 +154,8 @@ class PointWorker:
         if not point.net:
             training = place.training(point, self._measures.valid)
             trained = self._once(folder, "training", Trained, lambda: self._train(training, folder / PROGRESS))
-            fold = FoldStep(run, Path(net), valid)
+            corrected = corrected_by(training)
+            fold = FoldStep(run, Path(net), valid, onto=None if corrected is None else str(corrected))
             folded = self._once(folder, "fold", Folded, lambda: self._working.run(fold))
             (run / "state.safetensors").unlink(missing_ok=True)  # several times as large as the network
         is_residual = kind_of(net) is Kind.POLICY_VALUE_ONNX

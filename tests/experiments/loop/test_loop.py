@@ -290,12 +290,6 @@ def test_options_that_decide_nothing_may_change(uncut):
     assert run_loop(uncut[0], replace(TRAINING, save_minutes=9, keep_epochs=True)) == uncut[1]
 
 
-@pytest.mark.parametrize("changes", [{"max_steps": 3}, {"overwrite": True}])
-def test_an_unreachable_end_of_training_is_refused(uncut, changes):
-    with pytest.raises(ValueError, match="trains each network to its end"):
-        run_loop(uncut[0], replace(TRAINING, **changes))
-
-
 def test_a_rejected_candidate_does_not_replace_the_best_network(tmp_path):
     hard = replace(LOOP, output=tmp_path / "hard", generations=2, sprt=(900, 1000), against=(), held_out=0.0)
     report = run_loop(hard, TRAINING)

@@ -83,6 +83,19 @@ def test_a_real_sweep_of_a_point_a_peer_and_a_failure(tmp_path: Path, yardstick:
     assert (tmp_path / "out" / "results.jsonl").read_text().startswith(lines)
 
 
+def test_a_correction_is_folded_onto_its_network(tmp_path: Path) -> None:
+    text = (
+        f'[train]\ndata = ["{SAMPLE}/teacher_sample.hcpe3"]\nbatch-size = 512\nepochs = 1\npositions = 1000\n'
+        f'[measure]\nvalid = ["{SAMPLE}/valid_sample.hcpe3"]\npositions = 500\nrepeats = 0\n'
+        '[[point]]\nkind = "dense"\nwidth = 32\nhidden = [4]\nactivation = "squared"\nperspectives = 2\n'
+        'correct = "squared-64-16"\n'
+    )
+    report = run_sweep(Sweep(written(tmp_path, text), output=tmp_path / "out", workers=1, games=False))
+    assert report.failed == {}
+    (net,) = nets_in(tmp_path / "out")
+    assert net.size.shape == (96, 2, 16 + 4, 1)
+
+
 @pytest.mark.slow
 def test_a_stopped_training_saves_its_state_and_resumes(tmp_path: Path, yardstick: Path) -> None:
     text = REAL.format(sample=SAMPLE, yard=yardstick).replace("epochs = 1", "epochs = 100")
