@@ -21,7 +21,7 @@ from lite.networks.dense import DensePieceSquareNetwork
 from lite.networks.from_folded import dense_network
 from lite.networks.joined import join
 from lite.program import release
-from lite.training.checkpoint import json_safe, load_model
+from lite.training.checkpoint import UnfoldedCorrection, json_safe, load_model
 from lite.training.folder import network_file
 from search.evaluation.feature_sets import YANEURAOU_NAMES
 from search.evaluation.network import EvalNetwork, UnusableScale
@@ -122,11 +122,10 @@ def fold_file(
     if checkpoint.is_file() and is_nnue(checkpoint):
         raise UnfoldableNnBin(checkpoint)
     model, training = load_model(checkpoint)
-    corrected = training.provenance.get("options", {}).get("correct")
     if onto is not None:
-        model = _joined(model, onto, corrected)
-    elif corrected is not None:
-        raise OptionError(f"{checkpoint}: corrects a network, of SHA-256 {corrected}; name that as `onto`", "onto")
+        model = _joined(model, onto, training.corrected)
+    elif training.corrected is not None:
+        raise UnfoldedCorrection(checkpoint, training.corrected)
     sample = read_sample(data, max(positions, CHECKED))
     priced = sample.part(0, positions)
     scale = training.cp_per_logit or CP_PER_LOGIT if cp_per_logit is None else cp_per_logit

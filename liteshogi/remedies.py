@@ -39,6 +39,8 @@ def _command(error: BaseException) -> str:
     if isinstance(error, _class("search.evaluation.nnue_identification", "MissingSetting")):
         value = {"architecture": "NAME", "fv_scale": "N"}[error.field]
         return f"liteshogi import {_quoted(error.path)} -o net.safetensors {spelling(error.field, None)} {value}"
+    if isinstance(error, _class("lite.training.checkpoint", "UnfoldedCorrection")):
+        return f"liteshogi fold {_quoted(error.path)} --onto NET -o net.safetensors"
     if isinstance(error, _class("export.fold", "UnfoldableNnBin")):
         return f"liteshogi import {_quoted(error.path)} -o net.safetensors"
     if isinstance(error, _class("lite.records.formats", "NotRecords")):

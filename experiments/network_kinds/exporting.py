@@ -123,10 +123,10 @@ def export(
 
     if kind is Kind.VALUE:
         from export.onnx_export import CHECKED, export_onnx
-        from lite.training.checkpoint import load_model
+        from lite.training.checkpoint import load_standalone_model
 
         sample = read_sample(data, CHECKED)
-        error = export_onnx(load_model(network_path)[0], output, sample)
+        error = export_onnx(load_standalone_model(network_path)[0], output, sample)
     else:
         from experiments.resnet.network import load_resnet
         from experiments.resnet.onnx import CHECKED as PLANES_CHECKED

@@ -115,6 +115,23 @@ class SavedTraining:
     """Everything that was saved about the training: JSON as the version that trained the network wrote it; see
     `NetworkOrigin`."""
 
+    @property
+    def corrected(self) -> str | None:
+        """SHA-256 of the network that the trained one corrects; None if it stands alone."""
+        options = self.provenance.get("options")
+        return options.get("correct") if isinstance(options, Mapping) else None
+
+
+class UnfoldedCorrection(ValueError):
+    """The error for a correction in the place of a network that stands alone; carries its path."""
+
+    def __init__(self, path: Path | str, corrected: str) -> None:
+        super().__init__(
+            f"{path}: is a correction of the network of SHA-256 {corrected}, without which it evaluates nothing; fold "
+            "it onto that network"
+        )
+        self.path = path
+
 
 def save_model(path: Path, model: ValueNetwork, training: Mapping[str, Any]) -> None:
     """Write a network with its configuration and `training`: its data, options, figures and scale as JSON."""
@@ -127,6 +144,14 @@ def load_model(path: Path | str) -> tuple[ValueNetwork, SavedTraining]:
     Raises FileNotFoundError, or ValueError for a foreign, truncated or inconsistent file.
     """
     return load_module(path, NETWORK, network_from_config)
+
+
+def load_standalone_model(path: Path | str) -> tuple[ValueNetwork, SavedTraining]:
+    """Return what `load_model` returns. Raises as it does, and UnfoldedCorrection for a correction of a network."""
+    model, training = load_model(path)
+    if training.corrected is not None:
+        raise UnfoldedCorrection(path, training.corrected)
+    return model, training
 
 
 def save_module(path: Path, kind: str, module: torch.nn.Module, training: Mapping[str, Any]) -> None:

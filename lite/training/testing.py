@@ -18,7 +18,7 @@ from lite.records.file import Refusals
 from lite.records.formats import NO_GAME
 from lite.records.reader import Reader, first_positions
 from lite.run_folder import find_run
-from lite.training.checkpoint import NETWORK, file_format, load_model
+from lite.training.checkpoint import NETWORK, file_format, load_standalone_model
 from lite.training.folder import RunFolder
 from lite.training.leakage import COMPARED_POSITIONS, LeakageCheck, drawn_from_all
 from lite.training.learnt_data import digests_behind_network, is_training, same_games_warning
@@ -173,7 +173,7 @@ def load_predictor(network_path: str) -> Predictor:
 
 
 def _trained(path: Path) -> Predictor:
-    model, _ = load_model(path)
+    model, _ = load_standalone_model(path)
 
     def logits(batch: Batch) -> np.ndarray:
         with torch.no_grad():

@@ -18,9 +18,10 @@ from experiments.network_kinds.search_speed import measure_search
 from experiments.network_kinds.testing import measure_network
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, save_resnet
 from export.fold import fold_file
+from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import KpConfig
-from lite.training.checkpoint import save_model
+from lite.training.checkpoint import UnfoldedCorrection, save_model
 from liteshogi.remedies import remedy
 from search.alphabeta.bench import BenchResult
 from search.evaluation.network_file import NetworkFolder, load_network
@@ -101,6 +102,20 @@ def test_a_network_has_the_same_evaluations_in_every_format(one: str, other: str
         if mine.draw is not None:
             assert mine.draw == pytest.approx(theirs.draw, abs=1e-4 if other.endswith("onnx") else 0.02)
         assert (theirs.output is not None) == other.endswith("safetensors")
+
+
+def test_a_correction_is_no_network_of_its_own(tmp_path: Path) -> None:
+    path = str(tmp_path / "correction.safetensors")
+    save_model(Path(path), DenseConfig(8).build(), {"options": {"correct": "5f4e"}})
+    for use in (
+        lambda: measure_network(path, (SAMPLE,)),
+        lambda: evaluate(path, SFENS),
+        lambda: export(path, tmp_path / "net.onnx"),
+        lambda: fold_file(path, tmp_path / "net.safetensors"),
+    ):
+        with pytest.raises(UnfoldedCorrection) as refused:
+            use()
+        assert remedy(refused.value) == f": liteshogi fold {path} --onto NET -o net.safetensors"
 
 
 def test_zero_threads_are_refused(nets: Path) -> None:

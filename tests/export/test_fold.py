@@ -21,7 +21,7 @@ from export.quantise import quantised_logits
 from lite.datasets.provenance import sha256_of
 from lite.networks.dense import DenseConfig
 from lite.networks.value_network import ValueNetwork
-from lite.training.checkpoint import save_model
+from lite.training.checkpoint import UnfoldedCorrection, save_model
 from liteshogi.commands.fold import Command as Fold
 from search.evaluation.feature_sets import NAMES, feature_set
 from search.evaluation.network_file import load_network
@@ -196,7 +196,7 @@ def test_a_correction_is_folded_onto_its_network(tmp_path: Path, positions: Samp
     config = DenseConfig(width=6, hidden=(4,), perspectives=2, activation="squared")
     checkpoint, output = tmp_path / "correction.safetensors", tmp_path / "sum.safetensors"
     save_model(checkpoint, config.build(), CORRECTION)
-    with pytest.raises(OptionError, match="corrects a network, of SHA-256"):
+    with pytest.raises(UnfoldedCorrection):
         fold_file(checkpoint, output, positions=50)
     with pytest.raises(OptionError, match="corrects another, of SHA-256"):
         fold_file(checkpoint, output, positions=50, onto="dense-64-16")
