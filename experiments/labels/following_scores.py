@@ -19,7 +19,7 @@ def following_scores(positions: np.ndarray, counts: np.ndarray, discount: float,
     """Return scores int16 (n,) of `labelled_dtype` positions (n,), game after game of `counts` (games,) positions.
 
     The win rate of a position is the weighted mean of its own and of those of the next PLIES plies, for its mover; each
-    ply has `discount` times the weight of the ply before. After a game's end its result counts, if it is known.
+    ply has `discount` times the weight of the ply before. After a game's end its result counts.
     Positions without a score count nothing, and their own scores here have no meaning.
     """
     white = positions["turn"] == 1
@@ -31,9 +31,8 @@ def following_scores(positions: np.ndarray, counts: np.ndarray, discount: float,
         place = np.arange(len(positions)) + ply
         inside = place < ends
         place = np.where(inside, place, 0)
-        known = np.where(inside, positions["scored"][place], ~np.isnan(results))
-        weight = discount**ply * known
-        total += np.where(known, np.where(inside, rates[place], results), 0) * weight
+        weight = discount**ply * np.where(inside, positions["scored"][place], True)
+        total += np.where(inside, rates[place], results) * weight
         weights += weight
     mean = np.divide(total, weights, out=np.full(len(positions), 0.5), where=weights > 0)
     return scores_of_rates(_for_black(mean, white), cp_per_logit)
