@@ -19,21 +19,25 @@ def following_scores(positions: np.ndarray, counts: np.ndarray, discount: float,
     """Return scores int16 (n,) of `labelled_dtype` positions (n,), game after game of `counts` (games,) positions.
 
     The win rate of a position is the weighted mean of its own and of those of the next PLIES plies, for its mover; each
-    ply has `discount` times the weight of the ply before. After a game's end its result counts.
-    Positions without a score count nothing, and their own scores here have no meaning.
+    ply has `discount` times the weight of the ply before. After a game's last position its result counts. Plies whose
+    positions are left out or have no score count nothing. The score of a position that had none has no meaning.
     """
     white = positions["turn"] == 1
     rates = _for_black(sigmoid(positions["score"] / cp_per_logit), white)
     results = _for_black(positions["result"].astype(np.float64), white)
+    plies = positions["ply"].astype(np.int64)
     ends = np.repeat(np.cumsum(counts), counts)
+    left = plies[ends - 1] - plies
     total, weights = np.zeros(len(positions)), np.zeros(len(positions))
-    for ply in range(PLIES + 1):
-        place = np.arange(len(positions)) + ply
+    for number in range(PLIES + 1):
+        place = np.arange(len(positions)) + number
         inside = place < ends
         place = np.where(inside, place, 0)
-        weight = discount**ply * np.where(inside, positions["scored"][place], True)
-        total += np.where(inside, rates[place], results) * weight
-        weights += weight
+        distance = np.where(inside, plies[place] - plies, 0)
+        score_weight = discount**distance * (inside & positions["scored"][place] & (distance <= PLIES))
+        result_weight = discount**number * (left < number)
+        total += rates[place] * score_weight + results * result_weight
+        weights += score_weight + result_weight
     mean = np.divide(total, weights, out=np.full(len(positions), 0.5), where=weights > 0)
     return scores_of_rates(_for_black(mean, white), cp_per_logit)
 

@@ -15,8 +15,8 @@ def rate(score: float) -> float:
     return 1 / (1 + math.exp(-score / 600))
 
 
-def games(counts: list[int], seed: int) -> np.ndarray:
-    """Return random positions, a third of them without a score."""
+def games(counts: list[int], seed: int, longest_gap: int = 0) -> np.ndarray:
+    """Return random positions, a third of them without a score; up to `longest_gap` plies are left out between two."""
     random = np.random.default_rng(seed)
     positions = np.zeros(sum(counts), labelled_dtype)
     positions["score"] = random.integers(-1500, 1500, len(positions))
@@ -24,7 +24,8 @@ def games(counts: list[int], seed: int) -> np.ndarray:
     first = 0
     for game, count in enumerate(counts):
         own = positions[first : first + count]
-        own["turn"] = (np.arange(count) + game) % 2
+        own["ply"] = np.arange(count) + np.cumsum(random.integers(longest_gap + 1, size=count))
+        own["turn"] = (own["ply"] + game) % 2
         black = (0.0, 0.5, 1.0)[random.integers(3)]
         own["result"] = np.where(own["turn"] == 1, 1 - black, black)
         first += count
@@ -32,23 +33,25 @@ def games(counts: list[int], seed: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("discount", [0.3, 0.7])
+@pytest.mark.parametrize("longest_gap", [0, 3, 20])
 @pytest.mark.parametrize("counts", [[1], [5, 1, 40, 13, 2], [0, 3, 0, 30]])
-def test_each_score_is_the_weighted_mean_of_its_game(counts: list[int], discount: float) -> None:
-    positions, first = games(counts, 7), 0
+def test_each_score_is_the_weighted_mean_of_its_game(counts: list[int], longest_gap: int, discount: float) -> None:
+    positions, first = games(counts, 7, longest_gap), 0
     found = following_scores(positions, np.array(counts), discount, 600)
     for count in counts:
         for place in range(first, first + count):
             turn, total, weights = positions["turn"][place], 0.0, 0.0
-            for ply in range(PLIES + 1):
-                at = place + ply
-                if at < first + count:
-                    if not positions["scored"][at]:
-                        continue
-                    value = rate(positions["score"][at])
-                    value = value if positions["turn"][at] == turn else 1 - value
-                else:
+            at = {int(positions["ply"][one]): one for one in range(first, first + count)}
+            for distance in range(PLIES + 1):
+                ply = positions["ply"][place] + distance
+                if ply > max(at):
                     value = positions["result"][place]
-                total, weights = total + discount**ply * value, weights + discount**ply
+                elif ply in at and positions["scored"][at[ply]]:
+                    value = rate(positions["score"][at[ply]])
+                    value = value if positions["turn"][at[ply]] == turn else 1 - value
+                else:
+                    continue
+                total, weights = total + discount**distance * value, weights + discount**distance
             if weights and 0.001 < total / weights < 0.999:
                 assert rate(found[place]) == pytest.approx(total / weights, abs=0.001)
         first += count
