@@ -103,10 +103,10 @@ def fold_file(
     """Fold a trained network, given by its file or the folder of its run, into a file for the engine.
 
     data: records on which the cost of quantisation is measured; random positions without them. positions: number of
-    positions measured. cp_per_logit: centipawns per logit; None means the scale of the training. keep_float: also write
-    the folded network in float32. overwrite: whether existing files are replaced. fit: fit scale and offset of the
-    output to the results of the data, after the cost is measured. onto: the folded network that the trained one
-    corrects; the file then holds the sum of both. Raises OSError, OptionError, or ValueError.
+    positions measured. cp_per_logit: centipawns per logit; None means the scale of `onto`, without it that of the
+    training. keep_float: also write the folded network in float32. overwrite: whether existing files are replaced. fit:
+    fit scale and offset of the output to the results of the data, after the cost is measured. onto: the folded network
+    that the trained one corrects; the file then holds the sum of both. Raises OSError, OptionError, or ValueError.
     """
     if positions < 1:
         raise OptionError(f"`positions` {positions}: must be at least 1", "positions")
@@ -122,17 +122,17 @@ def fold_file(
     if checkpoint.is_file() and is_nnue(checkpoint):
         raise UnfoldableNnBin(checkpoint)
     model, training = load_model(checkpoint)
+    scale = training.cp_per_logit or CP_PER_LOGIT
     if onto is not None:
-        model = _joined(model, onto, training.corrected)
+        model, scale = _joined(model, onto, training.corrected)
     elif training.corrected is not None:
         raise UnfoldedCorrection(checkpoint, training.corrected)
     sample = read_sample(data, max(positions, CHECKED))
     priced = sample.part(0, positions)
-    scale = training.cp_per_logit or CP_PER_LOGIT if cp_per_logit is None else cp_per_logit
     provenance = {"network": model.config, "training": training.provenance, "program": {"liteshogi": release()}}
     try:
         folded, error = fold_checked(model, sample)
-        net = _quantised(folded, priced, scale, json_safe(provenance))
+        net = _quantised(folded, priced, cp_per_logit or scale, json_safe(provenance))
     except UnusableScale as problem:
         raise OptionError(f"{checkpoint}: {problem}; give another `cp_per_logit`", "cp_per_logit") from None
     except ValueError as problem:
@@ -168,10 +168,11 @@ def _quantised(folded: FoldedNetwork, sample: Sample, scale: float, provenance: 
     return quantise(folded, sample, scale, provenance)
 
 
-def _joined(correction: Any, onto: str, corrected: str | None) -> DensePieceSquareNetwork:
-    """Return the sum of a trained correction and the folded network `onto`, which must have the SHA-256 `corrected`.
+def _joined(correction: Any, onto: str, corrected: str | None) -> tuple[DensePieceSquareNetwork, float]:
+    """Return the sum of a trained correction and the folded network `onto`, and the centipawns per logit of the latter.
 
-    Raises OSError, OptionError.
+    `onto` must have the SHA-256 `corrected`. The search's margins suit its scale, whatever that of the correction's
+    labels was. Raises OSError, OptionError.
     """
     path = network_file(Path(onto))
     try:
@@ -179,7 +180,8 @@ def _joined(correction: Any, onto: str, corrected: str | None) -> DensePieceSqua
             raise ValueError("the trained network corrects none; leave this out")
         if sha256_of(path) != corrected:
             raise ValueError(f"the trained network corrects another, of SHA-256 {corrected}")
-        return join(dense_network(load_network(path)), correction)
+        network = load_network(path)
+        return join(dense_network(network), correction), network.cp_per_logit
     except ValueError as error:
         raise OptionError(f"`onto` {onto}: {error}", "onto") from None
 

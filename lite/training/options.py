@@ -233,6 +233,12 @@ class ValueTraining(TrainingOptions):
         check_numbers(self, "quantised_epochs", least=0, most=self.epochs)
         if self.correct is not None and self.wrm is not None:
             raise OptionError(f"`correct` {self.correct}: a correction is a logit; leave out `wrm`", "correct", "wrm")
+        if self.correct is not None and self.net_cp_per_logit is not None:
+            raise OptionError(
+                f"`net_cp_per_logit` {self.net_cp_per_logit}: a correction keeps the scale of {self.correct}; "
+                "leave this out",
+                "net_cp_per_logit",
+            )
         if self.progress_table is not None and not has_progress_axis(self.network):
             raise OptionError(
                 f"`progress_table` {self.progress_table}: progress selects no stack of this network; leave it out",

@@ -30,7 +30,8 @@ class Command:
     positions: int = 50_000
     """Number of positions on which the cost is measured."""
     cp_per_logit: float | None = None
-    """Centipawns per logit of the network's scores. Default: the scale that it was trained with."""
+    """Centipawns per logit of the network's scores. Default: the scale that it was trained with, or that of the network
+    that it corrects."""
     keep_float: bool = False
     """Also write the folded network in float32, as NAME.float.safetensors."""
     fit_output: bool = False

@@ -195,7 +195,7 @@ def test_a_correction_is_folded_onto_its_network(tmp_path: Path, positions: Samp
     torch.manual_seed(5)
     config = DenseConfig(width=6, hidden=(4,), perspectives=2, activation="squared")
     checkpoint, output = tmp_path / "correction.safetensors", tmp_path / "sum.safetensors"
-    save_model(checkpoint, config.build(), CORRECTION)
+    save_model(checkpoint, config.build(), {**CORRECTION, "cp_per_logit": 900.0})
     with pytest.raises(UnfoldedCorrection):
         fold_file(checkpoint, output, positions=50)
     with pytest.raises(OptionError, match="corrects another, of SHA-256"):
@@ -204,6 +204,7 @@ def test_a_correction_is_folded_onto_its_network(tmp_path: Path, positions: Samp
     assert report.shape[1:] == (2 * 96, 16 + 4, 1)  # lanes are filled up to a multiple of 32
     assert report.mean_error < 0.1
     assert load_network(output).width == 96
+    assert load_network(output).cp_per_logit == load_network("squared-64-16").cp_per_logit != 900
 
 
 def test_only_a_correction_that_fits_is_folded_onto_another(make_net, tmp_path: Path) -> None:

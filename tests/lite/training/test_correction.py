@@ -128,6 +128,7 @@ def test_only_a_folded_network_is_corrected(options, records, tmp_path):
     [
         ({"correct": "no_such.safetensors"}, "no_such"),
         ({"wrm": (270.0, 340.0), "error_exponent": None}, "wrm"),
+        ({"net_cp_per_logit": 300.0}, "net_cp_per_logit"),
         ({"network": DenseConfig(width=8, hidden=(4,), draw=True)}, "`correct` squared-64-16: .*, not .*draw"),
         ({"network": LiteConfig(dims=(4, 2, 8))}, "`correct` squared-64-16: .*, not lite"),
         ({"network": DenseConfig(hidden=(4,), king="mirrored")}, "not perspectives 1, activation relu, king mirrored"),
