@@ -74,6 +74,7 @@ class Run:
         options = options.with_rate(options.suited_rate) if saved is None else saved.resumed_options(options)
         self.options: TrainingOptions = options
         self.task = make_task(options, self.workers)
+        self._fixed_options = options.fixed_options()  # once: the files that they name may be moved during the run
         with clear_gpu_errors(options.batch_size):
             start = None if saved else _start_network(self.task)
             data = self.data = TrainingData(self.task, saved)
@@ -283,7 +284,7 @@ class Run:
 
     def _state(self) -> RunState:
         return RunState(
-            options=self.options.fixed_options(),
+            options=self._fixed_options,
             step=self.step,
             steps_per_epoch=self.steps_per_epoch,
             learnt=self.learnt,
@@ -303,7 +304,7 @@ class Run:
         return NetworkOrigin(
             kept=kept,
             epoch=self.step / self.steps_per_epoch,
-            options=self.options.fixed_options(),
+            options=self._fixed_options,
             init_from=self.init_from,
             extended=self.extended,
             data=tuple(path.name for path in self.options.data),

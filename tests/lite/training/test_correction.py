@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lite.datasets.provenance import sha256_of
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.records.formats import hcpe_dtype
@@ -24,6 +25,7 @@ from search.evaluation.network_file import load_network, save_network
 from search.evaluation.shipped import network_file
 from search.evaluation.static_evaluation import evaluate_sfens, static_logits
 from search.system.options import OptionError
+from tests.lite.training.conftest import value_run
 from tests.yaneuraou_networks import network_bytes
 
 SMALL: dict[str, Any] = {
@@ -90,6 +92,16 @@ def test_a_run_resumes_with_the_network_that_it_corrects_wherever_that_lies(opti
     with pytest.raises(ValueError, match="begun with correct"):
         train_value(dataclasses.replace(run, resume=True))
     assert train_value(dataclasses.replace(run, resume=True, correct=moved)).step == 6
+
+
+def test_the_corrected_network_may_be_moved_during_the_training(options, records, tmp_path, monkeypatch):
+    monkeypatch.setattr("lite.training.progress.WATCH_SECONDS", 0.0)
+    named, moved = tmp_path / "named.safetensors", tmp_path / "moved.safetensors"
+    named.write_bytes(network_file("squared-64-16").read_bytes())
+    run = value_run(options(records, tmp_path / "run", correct=named, epochs=1, **SMALL))
+    assert run.train(lambda _: named.exists() and named.rename(moved)).step == run.steps
+    assert not named.exists()
+    assert load_model(run.folder.network)[1].corrected == sha256_of(moved)
 
 
 def test_the_test_is_of_the_sum_of_both(options, records, held_out, tmp_path):
