@@ -264,5 +264,8 @@ class ValueTraining(TrainingOptions):
         return None if model is None else model.of_scores
 
     def fixed_options(self) -> Mapping[str, object]:
-        corrected = None if self.correct is None else sha256_of(network_file(self.correct))
-        return {**super().fixed_options(), "network": json_safe(self.network.as_json()), "correct": corrected}
+        digests = {
+            name: None if path is None else sha256_of(network_file(path))
+            for name, path in (("correct", self.correct), ("progress_table", self.progress_table))
+        }
+        return {**super().fixed_options(), "network": json_safe(self.network.as_json()), **digests}

@@ -122,11 +122,12 @@ class SavedRun:
         with self.named_errors():
             before = rated(self.state.options)
             for name, value in rated(options.fixed_options()).items():
-                if name == "epochs" and before[name] < value:
+                had = before.get(name)  # None of an option that the version that began the run did not have
+                if name == "epochs" and had < value:
                     extended = (*extended, Extension(self.state.step, int(before[name])))
-                elif before[name] != value and not (name == "init_from" and self._began_from(options.init_from)):
+                elif had != value and not (name == "init_from" and self._began_from(options.init_from)):
                     how = "extended to" if name == "epochs" and self.state.extended else "begun with"
-                    raise ValueError(f"it was {how} {difference(name, before[name], value)}; resume it with that")
+                    raise ValueError(f"it was {how} {difference(name, had, value)}; resume it with that")
             if not 0 <= self.state.step <= self.state.steps_per_epoch * options.epochs:
                 raise ValueError(f"its step {self.state.step} lies behind its end")
         return extended

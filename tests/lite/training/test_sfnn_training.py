@@ -86,6 +86,20 @@ def test_a_progress_table_fits_the_move_numbers(tmp_path: Path) -> None:
     assert bias == 0
 
 
+def test_a_run_resumes_with_its_own_progress_table_alone(sample_games: Path, tmp_path: Path) -> None:
+    tables = [tmp_path / name for name in ("one.bin", "other.bin", "moved.bin")]
+    for table, seed in zip(tables, (1, 2, 1), strict=True):
+        np.random.default_rng(seed).normal(0, 0.3, (81, 1548)).tofile(table)
+    network = SfnnConfig("kp", 64, (7, 16), ("progress2",))
+    run = ValueTraining((sample_games,), tmp_path / "run", network=network, batch_size=512, max_steps=1)
+    train_value(dataclasses.replace(run, progress_table=tables[0]))
+    resumed = dataclasses.replace(run, resume=True)
+    for table in (tables[1], None):
+        with pytest.raises(ValueError, match="begun with progress_table"):
+            train_value(dataclasses.replace(resumed, progress_table=table))
+    train_value(dataclasses.replace(resumed, progress_table=tables[2]))
+
+
 @pytest.mark.parametrize("network", [LiteConfig(), SfnnConfig("kp", 64, (8, 16), ("k3k3",))])
 def test_a_table_without_a_progress_axis_is_refused(network: NetworkConfig, tmp_path: Path) -> None:
     table = tmp_path / "progress.bin"
