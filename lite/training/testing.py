@@ -23,9 +23,9 @@ from lite.training.folder import RunFolder
 from lite.training.leakage import COMPARED_POSITIONS, LeakageCheck, drawn_from_all
 from lite.training.learnt_data import digests_behind_network, is_training, same_games_warning
 from lite.training.metrics import Metrics, Report, no_games, require_finite
-from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import is_shipped, network_file
+from search.evaluation.static_evaluation import static_logits
 from search.puct.onnx_file import first_line, open_session
 
 Predictor = Callable[[Batch], np.ndarray]
@@ -205,12 +205,6 @@ def _onnx(path: Path) -> Predictor:
 
 
 def _folded(network_path: str) -> Predictor:
-    """Return the predictor of a folded network by its reference arithmetic, which equals the search's to the bit."""
+    """Return the predictor of a folded network's value."""
     network = load_network(network_path)
-
-    def logits(batch: Batch) -> np.ndarray:
-        outputs = evaluate_reference(network, batch.pieces, batch.hands, batch.in_check).astype(np.int64)
-        divided = np.sign(outputs) * (np.abs(outputs) // network.output_divisor)
-        return np.asarray(divided * network.logit_per_output)
-
-    return logits
+    return lambda batch: static_logits(network, batch.pieces, batch.hands, batch.in_check)[:, None]
