@@ -19,10 +19,10 @@ from experiments.jobs.protocol import Product, Stopped
 from experiments.jobs.workforce import Workforce
 from lite.datasets.plan import flat, plan_run
 from lite.records.batch import labelled_dtype
-from lite.records.decode import scan_games
+from lite.records.decode import RECORD_ERRORS, scan_games
 from lite.records.encode import copy_games, position_hashes
 from lite.records.file import BLOCK_POSITIONS, DecodedGames, Refusals, decode_games
-from lite.records.formats import HCPE3
+from lite.records.formats import HCPE3, RecordError
 from search.evaluation.network_file import load_network
 from search.system.bounds import MOST_MEGABYTES, check_number, check_numbers
 from search.system.options import OptionError
@@ -154,12 +154,17 @@ class UnmetGames:
         self._folder = folder
 
     def recall(self) -> None:
-        """Remember the positions of the folder's games."""
+        """Remember the positions of the folder's games. Raises RecordError for a damaged shard."""
         for path in sorted(self._folder.glob(f"shard_*.{HCPE3}*")):  # including the shard under way
             # Numba would compile again for a read-only array; nothing is written, and the file would not change.
             raw, at = np.memmap(path, np.uint8, "c"), 0
             while at < len(raw):
-                stop, games, positions, *_ = scan_games(raw, np.int64(at), np.int64(BLOCK_POSITIONS))
+                stop, games, positions, _, error = scan_games(raw, np.int64(at), np.int64(BLOCK_POSITIONS))
+                if error:
+                    raise RecordError(
+                        f"{path}: game at byte {stop}: {RECORD_ERRORS[error]}; restore the file from a copy, or choose "
+                        "another folder"
+                    )
                 self._seen.add(position_hashes(_decoded(raw[at:stop], games, positions).positions))
                 at = int(stop)
 

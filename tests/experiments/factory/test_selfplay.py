@@ -19,7 +19,7 @@ from experiments.jobs.protocol import Product
 from experiments.jobs.workforce import Workforce
 from lite.datasets.chunks import ChunkReader, data_files
 from lite.records.encode import position_hashes
-from lite.records.formats import game_dtype, move_dtype
+from lite.records.formats import RecordError, game_dtype, move_dtype
 from lite.run_folder import RunPlan
 from liteshogi.commands.selfplay.alphabeta import Command
 from search.evaluation.network_file import load_network
@@ -157,6 +157,14 @@ def test_games_in_an_unfinished_shard_are_known(tmp_path):
     product = Product(content, {"games": len(games), "positions": positions})
     counts = {"games": 0, "games met before": len(games), "positions": 0, "met before": positions}
     assert unmet(product).counts == counts
+
+
+def test_a_damaged_shard_is_an_error(tmp_path):
+    self_play(SelfPlay("default", tmp_path / "games", 100, workforce=Workforce(1), hash_mb=1, **QUICK))
+    (shard,) = (tmp_path / "games").glob("*.hcpe3")
+    shard.write_bytes(shard.read_bytes()[:-5])
+    with pytest.raises(RecordError, match=r"shard_.*: game at byte \d+: "):
+        UnmetGames(tmp_path / "games").recall()
 
 
 def test_openings_of_finished_games_are_skipped(tmp_path):
