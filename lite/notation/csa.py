@@ -375,7 +375,8 @@ def _take_away(text: str, board: np.ndarray) -> None:
     if not re.fullmatch(r"([1-9]{2}[A-Z]{2})*\s*", text):
         raise GameError(f"cannot read the position line {quoted('PI' + text, 28)}")
     for square, name in re.findall(r"([1-9]{2})([A-Z]{2})", text):
-        if name not in KIND_OF or int(board[csa_square(square)]) % KINDS != KIND_OF[name]:
+        kind = KIND_OF.get(name)
+        if kind is None or board[csa_square(square)] not in (kind, kind + KINDS):
             raise GameError(f"no {name} on {square} to take away")
         board[csa_square(square)] = EMPTY
 

@@ -187,6 +187,8 @@ def test_endings_of_csa_give_results(end: str, result: int) -> None:
         ("PI\n%TORYO", "before the first position"),
         (CSA_HEAD + "+\n+2726FU\n%TORYO", "a position in the middle of it"),
         ("PI82KA\n-\n-3334FU\n%TORYO", "no KA on 82 to take away"),
+        ("PI55FU\n-\n-3334FU\n%TORYO", "no FU on 55 to take away"),
+        ("PI77FU77FU\n-\n-3334FU\n%TORYO", "no FU on 77 to take away"),
         ("P1-XX\n+\n%TORYO", "unknown piece"),
         ("PI\n+\n%TORYO", "no moves"),
         ("P+55OU\n+\n+5554OU\n%TORYO", "king"),
