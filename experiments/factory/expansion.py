@@ -91,12 +91,13 @@ def _work(
     labels = options.labels
     labels.check()
     check_numbers(options, "seed", least=0, most=None)
+    scale = labels.scale()
     task = ExpandTask(
         mixture,
         labels.source(),
         load_network(searched),
         labels.result_share,
-        labels.cp_per_logit,
+        scale,
         options.seed,
         distinct=verb == "expand",
     )
@@ -105,7 +106,7 @@ def _work(
         nets["searched"] = searched
     place = options.workforce.place(options.output, HCPE)
     again = positions is not None and mixture.varies
-    sources = Sources(options.data, _sources_a_job(mixture, labels), labels.discount, labels.cp_per_logit)
+    sources = Sources(options.data, _sources_a_job(mixture, labels), labels.discount, scale)
     goal = None if positions is None else ("positions", positions)
     finish = UnmetPositions(options.output, seen) if verb == "expand" else None
     conditions, files = _engine_of(labels)

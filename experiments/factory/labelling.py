@@ -50,9 +50,10 @@ class Labelling:
     """For the label recorded: weight of the score of each following ply relative to the ply before. The label's win
     rate is the weighted mean of the position's and of the next 12 plies' scores, and of the game's result after its
     end. 0 means the position's own score alone. Requires whole games (hcpe3)."""
-    cp_per_logit: float = CP_PER_LOGIT
+    cp_per_logit: float | None = None
     """Scale of scores that are made of win rates: of a policy-value network, of two networks, of several plies, or
-    mixed with results. A position with this score is won with probability 0.73."""
+    mixed with results. A position with this score is won with probability 0.73. None means the scale of the network
+    whose scores are mixed with results, and 600 elsewhere."""
     second_net: str = ""
     """A second network that labels in the same way; the label is the mean of both win rates."""
     mirrored: bool = False
@@ -95,7 +96,7 @@ class Labelling:
         check_share("result_share", self.result_share)
         if self.result_share and self.label == "result":
             raise OptionError("`result_share`: `label` result has no scores to mix", "result_share", "label")
-        if not 0 < self.cp_per_logit < math.inf:
+        if self.cp_per_logit is not None and not 0 < self.cp_per_logit < math.inf:
             raise OptionError(f"`cp_per_logit` {self.cp_per_logit}: a number above 0 is needed", "cp_per_logit")
         if self.label != "recorded":
             self._check_default("discount", f"`label` {self.label}; use `label` recorded")
@@ -117,7 +118,15 @@ class Labelling:
         left out, so that runs without one resume in folders of versions that had none.
         """
         without = ("net", "second_net", "batch_size", "device", *(() if self.discount else ("discount",)))
-        return {name: value for name, value in asdict(self).items() if name not in without}
+        options = {**asdict(self), "cp_per_logit": self.scale()}
+        return {name: value for name, value in options.items() if name not in without}
+
+    def scale(self) -> float:
+        """Return `cp_per_logit`, or what None means. Raises OSError or ValueError for an unreadable network."""
+        if self.cp_per_logit is not None:
+            return self.cp_per_logit
+        mixes_scores = self.result_share and self.label in HOW and not self.second_net
+        return self._folded("net").cp_per_logit if mixes_scores else CP_PER_LOGIT
 
     @property
     def labellings(self) -> int:
@@ -139,13 +148,13 @@ class Labelling:
         if self.label == "recorded":
             return RecordedLabels(self._folded("net"))
         first = self._by_network("net")
-        return AveragedLabels((first, self._by_network("second_net")), self.cp_per_logit) if self.second_net else first
+        return AveragedLabels((first, self._by_network("second_net")), self.scale()) if self.second_net else first
 
     def _by_network(self, name: str) -> ScaledSource:
         """Return the labels of the network that a field names."""
         if self.label == "network":
             net = self._of_kind(name)
-            return DeepLabels(network_bytes(net), self.cp_per_logit, self.batch_size, self.device)
+            return DeepLabels(network_bytes(net), self.scale(), self.batch_size, self.device)
         labels = NetworkLabels(self._folded(name), self.label, self.nodes, self.depth)
         return MirroredLabels(labels) if self.mirrored else labels
 

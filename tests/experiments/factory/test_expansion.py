@@ -44,7 +44,7 @@ from lite.records.formats import NO_GAME, NO_RESULT, NO_SCORE, hcpe_dtype
 from lite.run_folder import RunPlan, read_run
 from search.alphabeta.sampling import MAIN
 from search.alphabeta.sampling import QUIESCENCE as QUIESCENT
-from search.evaluation.network_file import load_network
+from search.evaluation.network_file import load_network, save_network
 from search.system.options import OptionError
 
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
@@ -238,6 +238,16 @@ def test_all_options_reach_the_task_and_its_description(source, tmp_path, monkey
     assert set(plan.options) == fields
     asked = Labelling("engine", nodes=2, depth=3, engine="e", engine_option=("A=b",)).source()
     assert asked == EngineLabels("e", ("A=b",), 2, 3)
+
+
+def test_results_are_mixed_in_on_the_scale_of_the_network(tmp_path):
+    net = tmp_path / "net.safetensors"
+    save_network(replace(load_network("lite-16-4-32"), cp_per_logit=900.0), net)
+    mixed = Labelling(net=str(net), result_share=0.3)
+    assert mixed.scale() == mixed.deciding()["cp_per_logit"] == 900
+    assert replace(mixed, cp_per_logit=500.0).scale() == 500
+    for changes in ({"result_share": 0.0}, {"second_net": "default"}):
+        assert replace(mixed, **changes).scale() == 600
 
 
 def test_positions_in_check_are_left_out_by_every_labeller(source, tmp_path):
