@@ -27,6 +27,7 @@ UNSUITABLE = {
     "max_steps": "trains each network to its end",
     "overwrite": "trains each network to its end",
     "correct": "replaces its networks; a correction suits the one that it was trained for",
+    "net_cp_per_logit": "learns the scores of its own networks, whose scale must be that of the scores",
 }
 """Options of a training that a loop refuses, with the reasons."""
 
