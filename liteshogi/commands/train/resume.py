@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from lite.training.folder import RunFolder
 from lite.training.options import TrainingOptions
@@ -15,13 +16,23 @@ from search.system.command_line import command_arguments, shell_text
 
 @contextmanager
 def hint_if_interrupted(options: TrainingOptions) -> Iterator[None]:
-    """Show how to resume the run where it is interrupted after it has saved a state."""
+    """Show how to resume the run where it is interrupted after it has saved a state.
+
+    The state of a run to overwrite stays until the data are read, and is no state of this run.
+    """
+    state = RunFolder(options.output).state
+    older = _written_at(state) if options.overwrite else None
     try:
         yield
     except KeyboardInterrupt:
-        if RunFolder(options.output).state.is_file():
+        if _written_at(state) not in (None, older):
             show_how_to_resume()
         raise
+
+
+def _written_at(path: Path) -> int | None:
+    """Return the time at which a file was last written, in nanoseconds; None if there is no file."""
+    return path.stat().st_mtime_ns if path.is_file() else None
 
 
 def hint_if_unfinished(outcome: Outcome) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from pathlib import Path
 
@@ -13,7 +14,9 @@ import torch
 from lite.networks.dense import DenseConfig
 from lite.records.formats import NO_SCORE, hcpe_dtype
 from lite.training.checkpoint import load_model
+from lite.training.folder import RunFolder
 from lite.training.train import ValueTask, train_value
+from liteshogi.commands.train.resume import hint_if_interrupted
 
 
 def test_few_steps_are_reported_with_a_solution(options, records, held_out, tmp_path, capfd):
@@ -50,6 +53,24 @@ def test_data_named_twice_are_reported(options, records, tmp_path, monkeypatch, 
     assert f"{records.resolve()}: is given 2 times (itself or by its folder), so its positions count 2 times\n" in said
     train_value(options(records, tmp_path / "other", max_steps=1))
     assert "is given" not in capfd.readouterr().err
+
+
+def test_an_interrupted_training_shows_how_to_resume_from_its_own_state(options, records, tmp_path, capfd):
+    run = options(records, tmp_path, overwrite=True)
+    state = RunFolder(run.output).state
+    state.write_bytes(b"of the run to overwrite")
+    os.utime(state, ns=(0, 0))
+
+    def train(saves: bool) -> None:
+        with hint_if_interrupted(run):
+            if saves:
+                state.write_bytes(b"of this run")
+            raise KeyboardInterrupt
+
+    for saves in (False, True):
+        with pytest.raises(KeyboardInterrupt):
+            train(saves)
+        assert ("resume with: " in capfd.readouterr().err) == saves
 
 
 @pytest.mark.parametrize("steps", [None, 11])
