@@ -65,8 +65,8 @@ class ResnetTraining(TrainingOptions):
                 "`device` cuda: PyTorch finds no GPU here; leave the option out, or install its CUDA build", "device"
             )
         for name, least in (("auxiliary_weight", 0), ("positive_weight_cap", 1)):
-            if getattr(self, name) < least:
-                raise OptionError(f"`{name}` {getattr(self, name)}: must be at least {least}", name)
+            if not least <= getattr(self, name) < float("inf"):
+                raise OptionError(f"`{name}` {getattr(self, name)}: must be a number of at least {least}", name)
 
     @property
     def kind(self) -> str:

@@ -27,6 +27,7 @@ from liteshogi.commands.train.outcome import outcome_json
 from search.puct.planes import make_planes, mirrored_labels, move_labels
 from search.rules.sfen import move_from_usi
 from search.rules.shogi import MIRRORED_SQUARE
+from search.system.options import OptionError
 
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
 ALL_TARGETS = ("sennichite", "declaration", "move_limit", "entered")
@@ -298,6 +299,14 @@ def test_policy_figures_by_hand() -> None:
     report = metrics.heads()
     assert report.policy_accuracy == pytest.approx(2 / 3)
     assert report.policy_loss == pytest.approx(np.log(2187) / 3)
+
+
+@pytest.mark.parametrize("name", ["auxiliary_weight", "positive_weight_cap"])
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
+def test_invalid_weights_are_refused(some_games: tuple[Path, Path], tmp_path: Path, name: str, weight: float) -> None:
+    with pytest.raises(OptionError) as refused:
+        options(some_games, tmp_path / "run", **{name: weight}).check()
+    assert refused.value.fields == (name,)
 
 
 def test_invalid_dimensions_are_refused(some_games: tuple[Path, Path], tmp_path: Path) -> None:
