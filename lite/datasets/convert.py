@@ -16,6 +16,7 @@ from lite.amounts import amount
 from lite.datasets.chunks import Chunk, ChunkReader, Games, data_files, file_format, holds_games
 from lite.datasets.duplicates import HashCounts, HashSet
 from lite.networks.limits import check_choice
+from lite.notation.games import game_format
 from lite.records.encode import copy_games, game_hashes, one_move_games, position_hashes, position_records
 from lite.records.formats import (
     DECLARATION,
@@ -219,9 +220,10 @@ def _check(options: Conversion, files: list[Path]) -> None:
         raise OptionError(f"`test_share` {options.test_share}: must be between 0 and 1", "test_share")
     check_numbers(options, "min_plies", "max_plies", "from_ply", "max_score", least=0)
     check_number("seed", options.seed, least=0, most=None)
-    if options.min_rating is not None and (bad := [path for path in files if file_format(path) != "csa"]):
+    if options.min_rating is not None and (bad := [path for path in files if game_format(path) is None]):
         raise OptionError(
-            f"`min_rating` {options.min_rating:g}: {bad[0]} holds no ratings; only CSA files do", "min_rating"
+            f"`min_rating` {options.min_rating:g}: {bad[0]} holds records, which have no ratings; give CSA games",
+            "min_rating",
         )
     if bad := [path for path in files if not holds_games(path)]:
         for option in ("min_plies", "max_plies"):

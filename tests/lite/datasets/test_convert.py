@@ -163,6 +163,10 @@ def test_unknown_choices_are_refused_before_reading(games: Path, tmp_path: Path)
 def test_games_are_selected_by_the_ratings_of_players(data_directory: Path, tmp_path: Path) -> None:
     both = data_directory / "scored.csa", data_directory / "wcsc28.csa"
     assert run(tmp_path / "a.hcpe", *both, min_rating=3200).outputs[0].games == 1
+    texts = [tmp_path / f"{path.stem}.txt" for path in both]  # the notation is detected from the text
+    for path, text in zip(both, texts, strict=True):
+        text.write_bytes(path.read_bytes())
+    assert run(tmp_path / "c.hcpe", *texts, min_rating=3200).outputs[0].games == 1
     with pytest.raises(ValueError, match=r"b\.hcpe"):
         run(tmp_path / "b.hcpe", *both, min_rating=3201)
     with pytest.raises(ValueError, match=r"`min_rating` .*a\.hcpe"):
