@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments.labels.labels import Labeller, LabelSource, scores_of_rates
 from experiments.labels.study import UNLABELLED, mirrored_codes
-from lite.training.targets import win_rate
+from lite.training.targets import score_win_rates
 from search.score import CP_PER_LOGIT
 
 
@@ -97,7 +97,7 @@ def average_scores(scores: Sequence[np.ndarray], scales: Sequence[float], cp_per
     scales: centipawns per logit of each source. A mate in which all sources agree keeps the first one's score; a
     position that one source does not label is UNLABELLED.
     """
-    rates = np.mean([win_rate(one, scale) for one, scale in zip(scores, scales, strict=True)], axis=0)
+    rates = np.mean([score_win_rates(one, scale) for one, scale in zip(scores, scales, strict=True)], axis=0)
     averaged = np.where((rates == 0) | (rates == 1), scores[0], scores_of_rates(rates, cp_per_logit))
     unlabelled = np.any([one == UNLABELLED for one in scores], axis=0)
     return np.where(unlabelled, UNLABELLED, averaged).astype(np.int16)

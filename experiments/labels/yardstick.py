@@ -24,7 +24,7 @@ from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, NO_GAME, hcpe_dtype, record_files
 from lite.run_folder import find_run
 from lite.training.metrics import clustered_error, log_losses
-from lite.training.targets import win_rate
+from lite.training.targets import score_win_rates
 from search.evaluation.network_file import load_network
 from search.rules.huffman import HCP
 from search.score import CP_PER_LOGIT
@@ -225,8 +225,8 @@ def _against_scores(found: np.ndarray, scores: np.ndarray, refusals: Refusals) -
     The error is the standard error of the mean square, propagated to the root.
     """
     known = found != UNLABELLED
-    wanted = win_rate(scores[known], CP_PER_LOGIT)
-    squares = [(win_rate(found[known], float(scale)) - wanted) ** 2 for scale in SCALES]
+    wanted = score_win_rates(scores[known], CP_PER_LOGIT)
+    squares = [(score_win_rates(found[known], float(scale)) - wanted) ** 2 for scale in SCALES]
     best = int(np.argmin([square.mean() for square in squares]))
     rmse = float(np.sqrt(squares[best].mean()))
     error = float(squares[best].std() / np.sqrt(known.sum()) / max(2 * rmse, 1e-12))

@@ -25,7 +25,7 @@ from lite.training.folder import RunFolder
 from lite.training.log import EpochTest, positions_learnt, read_log
 from lite.training.metrics import CalibrationBin, Report
 from lite.training.run import Run
-from lite.training.targets import sigmoid, win_rate
+from lite.training.targets import score_win_rates, sigmoid
 from lite.training.testing import leakage_warning, load_predictor
 from lite.training.train import ValueTask
 from search.evaluation.network import EvalNetwork
@@ -242,7 +242,7 @@ def measure_residual(network_path: str, data: Path) -> float:
     predict, squares, count = load_predictor(network_path), 0.0, 0
     for batch in Reader((data,), 8192, shuffle=False):
         rates = sigmoid(predict(batch)[:, 0].astype(np.float64))[batch.scored]
-        errors = rates - win_rate(batch.score[batch.scored], CP_PER_LOGIT)
+        errors = rates - score_win_rates(batch.score[batch.scored], CP_PER_LOGIT)
         squares, count = squares + float((errors**2).sum()), count + len(errors)
     if not count:
         raise ValueError(f"{data}: no position has a score; a residual needs the teacher's static scores")

@@ -34,7 +34,7 @@ def sigmoid(logits: np.ndarray) -> np.ndarray:
     return np.asarray(1 / (1 + np.exp(-np.clip(logits.astype(np.float64), -700, 700))))
 
 
-def win_rate(score: np.ndarray, cp_per_logit: float) -> np.ndarray:
+def score_win_rates(score: np.ndarray, cp_per_logit: float) -> np.ndarray:
     """Return the expected result 0..1, f8, of scores in centipawns; a mate is 0 or 1."""
     logit = np.asarray(score, np.float64) / cp_per_logit
     mate = np.abs(np.asarray(score, np.int64)) >= MATE_SCORE
@@ -54,9 +54,9 @@ def blend(
 
     Results are 1 win, 0.5 draw, 0 loss. Positions without a score (`scored`, bool (B,)) have the result as target,
     positions without a game (`played`, bool (B,)) the score's win rate. `lambda_` 0 learns from results alone, 1 from
-    scores alone, as in other trainers of this field. win_rates: of scores, in place of `win_rate`.
+    scores alone, as in other trainers of this field. win_rates: of scores, in place of `score_win_rates`.
     """
-    expected = win_rate(score, cp_per_logit) if win_rates is None else win_rates(score)
+    expected = score_win_rates(score, cp_per_logit) if win_rates is None else win_rates(score)
     target = np.where(played, (1 - lambda_) * result + lambda_ * expected, expected)
     return np.where(scored, target, result).astype(np.float32)
 

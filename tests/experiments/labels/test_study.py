@@ -12,7 +12,7 @@ from experiments.factory.seen import Seen, code_hashes
 from experiments.factory.walk import sample_codes, walk
 from experiments.labels.labels import blend_results
 from experiments.labels.study import QUIESCENCE, SEARCH, STATIC, UNLABELLED, Stopped, Studio
-from lite.training.targets import win_rate
+from lite.training.targets import score_win_rates
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.sampling import MAIN
 from search.alphabeta.sampling import QUIESCENCE as IN_QUIESCENCE
@@ -211,9 +211,9 @@ def test_blending_moves_scores_toward_results(scores, share, scale):
         if result == 0.0:
             assert (blended <= np.ceil(limit) + 1).all()
         assert (np.abs(blended) <= 10 * scale + 1).all()
-        rate = (1 - share) * win_rate(given_scores, scale) + share * result
+        rate = (1 - share) * score_win_rates(given_scores, scale) + share * result
         inside = (rate > 1e-4) & (rate < 1 - 1e-4)  # ten logits are 0.00005 from 0 or 1
-        np.testing.assert_allclose(win_rate(blended, scale)[inside], rate[inside], atol=0.7 / (4 * scale))
+        np.testing.assert_allclose(score_win_rates(blended, scale)[inside], rate[inside], atol=0.7 / (4 * scale))
     untouched = blend_results(given_scores, np.full(len(scores), np.nan), share, scale)
     assert untouched.tolist() == scores
 

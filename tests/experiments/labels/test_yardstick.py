@@ -23,7 +23,7 @@ from lite.datasets.convert import Conversion, convert
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import NO_RESULT, NO_SCORE, hcpe_dtype
-from lite.training.targets import win_rate
+from lite.training.targets import score_win_rates
 from liteshogi.remedies import remedy
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
@@ -62,7 +62,7 @@ def test_a_network_has_no_error_on_its_own_yardstick(records, tmp_path):
     for record in labelled:
         studio.forget()
         found.append(studio.study(record["hcp"][None], SEARCH, depth=1)[0][0])
-    rates = win_rate(np.array(found), other.scale), win_rate(labelled["score"], 600)
+    rates = score_win_rates(np.array(found), other.scale), score_win_rates(labelled["score"], 600)
     squares = (rates[0] - rates[1]) ** 2
     drawn = np.random.default_rng(1).choice(squares, (1000, len(squares)))
     assert other.rmse == pytest.approx(squares.mean() ** 0.5)

@@ -22,15 +22,15 @@ from lite.training.metrics import (
     material,
     summarise,
 )
-from lite.training.targets import blend, fit_cp_per_logit, win_rate
+from lite.training.targets import blend, fit_cp_per_logit, score_win_rates
 from liteshogi.commands.test import as_text
 
 
 def test_win_rates_of_known_scores():
-    rates = win_rate(np.array([0, 600, -600, 32000, -32000, 30000]), 600)
+    rates = score_win_rates(np.array([0, 600, -600, 32000, -32000, 30000]), 600)
     expected = [0.5, 1 / (1 + math.exp(-1)), 1 / (1 + math.exp(1)), 1, 0, 1]
     np.testing.assert_allclose(rates, expected, rtol=1e-15)
-    far = win_rate(np.array([29999, 30000, -30000, -32768], np.int16), 5000)
+    far = score_win_rates(np.array([29999, 30000, -30000, -32768], np.int16), 5000)
     np.testing.assert_allclose(far, [1 / (1 + math.exp(-29999 / 5000)), 1, 0, 0], rtol=1e-15)
 
 
@@ -54,7 +54,7 @@ def test_missing_scores_do_not_affect_targets(lambda_, scale):
 def test_the_scale_of_simulated_results_is_found(scale):
     rng = np.random.default_rng(1)
     score = rng.normal(0, scale, 40000).astype(np.int16)
-    result = (rng.random(40000) < win_rate(score, scale)).astype(np.float32)
+    result = (rng.random(40000) < score_win_rates(score, scale)).astype(np.float32)
     score[:50], score[50:100], result[:100] = 32000, 30000, 0  # scores of mates do not count
     assert fit_cp_per_logit(score, result) == pytest.approx(scale, rel=0.05)
 
