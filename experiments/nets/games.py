@@ -1,8 +1,8 @@
 """Games of a plan's networks against a common opponent: at equal nodes, at equal time, or by the clock.
 
 Equal time is counted in nodes: each network searches as many as its measured speed allows in the time that the opponent
-takes for its own. So a busy machine does not matter, and equal plans play equal games. Playouts of a residual network
-do not compare with nodes; its opponent has a fixed depth.
+takes for its own. So a busy machine does not matter. Playouts of a residual network do not compare with nodes; its
+opponent has a fixed depth.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from experiments.arena.process import check_arena
 from experiments.matches.counted_match import CountedMatch, MatchReport, play_counted_match
 from experiments.nets.isolated import Isolated
 from experiments.nets.plan import Plan, Play
-from experiments.nets.results import Failed, Games, NetResult, Results, Standing
+from experiments.nets.results import Failed, Games, NetResult, Results, SpeedOf, Standing
 from experiments.nets.timing import ALIKE, machine_cores, speed_ratio
 from experiments.network_kinds.kind import Kind, kind_of
 from experiments.network_kinds.player_command import as_player
@@ -185,14 +185,8 @@ class Tournament:
         begun, cpu = time.monotonic(), time.process_time()
         nodes, ratio = play.nodes, None
         if by == "time":
-            speed = speed_ratio(net.net, play.opponent, Isolated(machine_cores()[1]))
-            if not speed.agrees:
-                raise ValueError(
-                    f"the ratio of speeds is not known to {ALIKE:.0%} ({speed.ratio:.3f} +- {speed.error:.3f}), so "
-                    "games at equal time would depend on chance; try again when the machine is less busy"
-                )
-            ratio = round(speed.ratio, 4)
-            nodes = max(1, round(play.nodes * speed.ratio))
+            ratio = self._speed_ratio(net)
+            nodes = max(1, round(play.nodes * ratio))
         report: MatchReport | EngineMatchReport
         if by == "clock":
             report = play_match(self._by_clock(net, place, play.byoyomi))
@@ -214,6 +208,24 @@ class Tournament:
             seconds=round(time.monotonic() - begun, 1),
             cpu_seconds=round(time.process_time() - cpu, 1),
         )
+
+    def _speed_ratio(self, net: NetResult) -> float:
+        """Return the speed of a network's search over the opponent's, measured once.
+
+        A second measurement gives other nodes per move, with which an interrupted match cannot resume. Raises
+        ValueError for speeds that do not agree."""
+        opponent = digests_of(self.play)["opponent"]
+        kept = self.results.find(SpeedOf, *net.key)
+        if kept is None or kept.opponent != opponent:
+            found = speed_ratio(net.net, self.play.opponent, Isolated(machine_cores()[1]))
+            if not found.agrees:
+                raise ValueError(
+                    f"the ratio of speeds is not known to {ALIKE:.0%} ({found.ratio:.3f} +- {found.error:.3f}), so "
+                    "games at equal time would depend on chance; try again when the machine is less busy"
+                )
+            kept = SpeedOf(*net.key, ratio=round(found.ratio, 4), opponent=opponent)
+            self.results.add(kept)
+        return kept.ratio
 
     def _by_clock(self, net: NetResult, place: Path, byoyomi: int) -> Match:
         (first, first_option), (second, second_option) = as_player(net.net), as_player(self.play.opponent)

@@ -125,6 +125,16 @@ class Games(Keyed, kind="net games"):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SpeedOf(Keyed, kind="speed ratio"):
+    """The measured speed of a network's search over the opponent's."""
+
+    ratio: float
+    opponent: str
+    """Digest of the opponent."""
+    made_by: Program = field(default_factory=program)
+
+
+@dataclass(frozen=True, kw_only=True)
 class StepTimes(Keyed, kind="step times"):
     """CPU microseconds per position of a training step, of networks by their names, timed in turn on one core."""
 
@@ -137,7 +147,7 @@ def titled(label: str, seed: int) -> str:
     return label + (f", seed {seed}" if seed else "")
 
 
-KINDS: tuple[type[Keyed], ...] = (File, Measured, NetResult, Failed, Games, StepTimes)
+KINDS: tuple[type[Keyed], ...] = (File, Measured, NetResult, Failed, Games, SpeedOf, StepTimes)
 
 
 class Results:

@@ -21,6 +21,7 @@ from experiments.nets.results import Failed, Games, NetResult, Results, Standing
 from experiments.nets.sweep import Sweep, run_sweep
 from experiments.nets.timing import SpeedRatio
 from experiments.usi_client.engines import ask_engine
+from lite.run_folder import RunPlan, RunWriter
 from liteshogi.commands.sweep import Command
 from tests.experiments.nets.conftest import MEASURE, TRAIN, net_of, on, planned, written
 
@@ -97,6 +98,29 @@ def test_games_are_played_once_at_nodes_in_the_ratio_of_the_speeds(
         ("own", 600, 300),
     ]
     assert of.left() == []
+
+
+def test_an_interrupted_match_at_equal_time_resumes_with_as_many_nodes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The speeds are measured again only for another opponent."""
+    played: list[int] = []
+    measured = iter((2.0, 2.1))
+
+    def interrupt(match: CountedMatch) -> None:
+        played.append(match.nodes)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(games, "play_counted_match", interrupt)
+    monkeypatch.setattr(games, "speed_ratio", lambda *_: SpeedRatio(next(measured), 0.01))
+    monkeypatch.setattr(games, "_is_residual", lambda _: False)
+    with RunWriter(tmp_path, RunPlan("sweep")) as writer:
+        writer.append(replace(net("a", 30, 0.1), net="own"))
+        for opponent in ("default", "default", "dense-64-16"):
+            play = Play(nodes=300, by=("time",), opponent=opponent)
+            with pytest.raises(KeyboardInterrupt):
+                list(Tournament(planned(), play, Results.of(writer), tmp_path).play_all())
+    assert played == [600, 600, 630]
 
 
 def test_games_at_equal_time_are_refused_if_the_speeds_do_not_agree(
