@@ -35,6 +35,8 @@ class File(Keyed, kind="plan file"):
     """A file or set that results depend on."""
 
     of: DataContent
+    made_of: Mapping[str, Any] | None = None
+    """The plan's entry of a set; None means not recorded."""
     made_by: Program = field(default_factory=program)
 
 
@@ -145,6 +147,14 @@ class StepTimes(Keyed, kind="step times"):
 def titled(label: str, seed: int) -> str:
     """Return the name of a network in tables and charts: its label, with the seed unless it is 0."""
     return label + (f", seed {seed}" if seed else "")
+
+
+def difference(before: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """Return the first option whose value is not as before: `epochs 2, not 3`; empty where all are equal."""
+    for name in sorted(before.keys() | given.keys()):
+        if before.get(name) != given.get(name):
+            return f"{name} {before.get(name)!r}, not {given.get(name)!r}"
+    return ""
 
 
 KINDS: tuple[type[Keyed], ...] = (File, Measured, NetResult, Failed, Games, SpeedOf, StepTimes)

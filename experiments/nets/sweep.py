@@ -25,7 +25,7 @@ from experiments.nets.games import Tournament, check_play, refuse_other_play
 from experiments.nets.isolated import Isolated
 from experiments.nets.plan import Measures, Plan, Point, plan_of
 from experiments.nets.plan_file import is_shipped_plan, merged, read_change, read_entries
-from experiments.nets.results import Failed, File, Games, Measured, NetResult, Results, StepTimes, titled
+from experiments.nets.results import Failed, File, Games, Measured, NetResult, Results, StepTimes, difference, titled
 from experiments.nets.sampler import Sampler
 from experiments.nets.summary import fill_page, summary
 from experiments.nets.timing import StepsRun, alone, machine_cores
@@ -230,7 +230,7 @@ class _Run:
         load_network(point.net)
 
     def _refuse_changes(self) -> None:
-        """Raise ValueError where results are of other measures, options or networks than the plan has."""
+        """Raise ValueError where results are of other measures, sets, options or networks than the plan has."""
         results, measures = self.results, self.plan.measure
         before = results.find(Measured, MEASURES)
         measured = results.all(NetResult) or any((self.folder / POINTS).glob("*/test.json"))
@@ -246,6 +246,13 @@ class _Run:
             )
         if before is None or before.of != measures:
             results.add(Measured(MEASURES, 0, of=measures))
+        for made in results.all(File):
+            entry = self.plan.data.get(made.name)
+            if entry and made.made_of and (words := difference(made.made_of, entry)):
+                raise OptionError(
+                    f"{self.folder}: {made.name} was made with {words}; rename the set, or choose another `output`",
+                    "output",
+                )
         for point in self.plan.listed:
             if (folder := self.place.point(point)).exists():
                 refuse_other_options(point, folder)
@@ -271,7 +278,7 @@ class _Run:
                 make(one)
             print(f"making {name}", file=sys.stderr, flush=True)
             data.way.make([self.place.of(one) for one in data.sources], path, workforce)
-            self.results.add(File(name, 0, of=describe_data(path)))
+            self.results.add(File(name, 0, of=describe_data(path), made_of=self.plan.data[name]))
 
         learnt = self.plan.sets if source.sampler else [n for one in source.left for n in one.options.get("data", ())]
         for name in dict.fromkeys((*measured, *learnt)):

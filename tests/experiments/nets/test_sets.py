@@ -10,6 +10,7 @@ import pytest
 from experiments.jobs.workforce import Workforce
 from experiments.labels.study import SEARCH, STATIC, Studio
 from experiments.nets.data import Cut, choose_positions, read_data
+from experiments.nets.sweep import Sweep, SweepReport, run_sweep
 from lite.datasets.convert import Conversion, convert
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
@@ -18,6 +19,8 @@ from lite.records.reader import read_all
 from search.alphabeta.parameters import EVERY_STEP, STEPS
 from search.evaluation.network_file import load_network
 from search.rules.huffman import HCP
+from search.system.options import OptionError
+from tests.experiments.nets.conftest import MEASURE, TRAIN, written
 
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
 ONE = Workforce(workers=1)
@@ -51,6 +54,22 @@ def test_a_cut_is_even(positions: Path) -> None:
     assert np.array_equal(records_of(cut), whole[::3])
     with pytest.raises(ValueError, match="301 positions"):
         Cut((), 301).make([positions], cut, ONE)
+
+
+def test_the_entry_of_a_set_can_change_until_the_set_is_made(tmp_path: Path, invented: list[str]) -> None:
+    (tmp_path / "d.hcpe").write_bytes(bytes(38 * 10))
+
+    def sweep(positions: int, width: int = 32) -> SweepReport:
+        text = f'[data."a.hcpe"]\ncut = ["{tmp_path}/d.hcpe"]\npositions = {positions}\n'
+        text += f'[[point]]\nwidth = {width}\ndata = ["a.hcpe"]\n'
+        return run_sweep(Sweep(written(tmp_path, TRAIN + MEASURE + text), output=tmp_path / "out", workers=1))
+
+    assert sweep(11).failed
+    assert not sweep(5).failed
+    with pytest.raises(OptionError, match=r"out: a\.hcpe was made with positions 5, not 6; rename the set") as refused:
+        sweep(6, 96)
+    assert refused.value.fields == ("output",)
+    assert sweep(5, 96).points == 2
 
 
 def test_a_cut_has_the_suffix_of_its_sources(tmp_path: Path, positions: Path) -> None:
