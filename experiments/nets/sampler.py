@@ -73,16 +73,16 @@ class Sampler:
         trial = self._under_way.pop((point.name, point.seed), None)
         if trial is None:
             return  # this sampler did not choose it
+        self._failed += net is None
         if net is None or net.tested.d1_rmse is None or net.timed is None:
-            self._failed += 1
             self._study.tell(trial, state=optuna.trial.TrialState.FAIL)
         else:
             self._study.tell(trial, [net.tested.d1_rmse, net.timed.evaluation_ns])
 
     def chosen(self) -> int:
         """Return the number of points that are done or under way, each once."""
-        done = {one.user_attrs.get("point") for one in self._study.trials if one.values or not one.state.is_finished()}
-        return len(done - {None})
+        under_way = {one.user_attrs.get("point") for one in self._study.trials if not one.state.is_finished()}
+        return len((under_way | {_in_study(*key) for key in self.done()}) - {None})
 
     def done(self) -> set[tuple[str, int]]:
         """Return the keys of the chosen points that are done."""

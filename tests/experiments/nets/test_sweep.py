@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -318,6 +319,18 @@ def test_samplers_choose_the_requested_number_of_points(tmp_path: Path, invented
     more = run_sweep(sweep)
     assert more.points + len(more.failed) == 12
     assert max(Counter(label for label in invented if not label.endswith("width 64")).values()) == 1
+
+
+def test_a_random_search_without_timings_trains_no_more_than_its_points(
+    tmp_path: Path, invented: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("optuna")
+    monkeypatch.setattr(work.PointWorker, "done", lambda _, point: replace(net_of(point), timed=None))
+    text = 'search = "random"\npoints = %d\n[train]\nkind = "dense"\ndata = ["d.hcpe"]\n' + MEASURE
+    text += "[[space]]\nwidth = { low = 96, high = 4096, step = 32 }\n"
+    for points in (3, 3, 5, 5):
+        sweep = Sweep(written(tmp_path, text % points), output=tmp_path / "out", workers=1)
+        assert run_sweep(sweep).points == points
 
 
 def test_the_progress_of_a_continued_study_counts_earlier_points(
