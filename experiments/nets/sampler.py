@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.nets.plan import Plan, Point
-from experiments.nets.results import NetResult, Results
+from experiments.nets.results import NetResult, Results, difference
 from experiments.nets.space import Range
 from search.system.options import OptionError
 
@@ -90,7 +90,8 @@ class Sampler:
         return {net.key for net in self._results.all(NetResult) if _in_study(net.name, net.seed) in chosen}
 
     def _refuse_other_choices(self, study: str) -> None:
-        """Raise ValueError for choices that differ from those of the study, which optuna fixes with its first point."""
+        """Raise ValueError for choices that differ from those of the study, which optuna fixes with its first point,
+        and for other options of all points, whose figures do not compare."""
         spaces = self._plan.spaces
         wanted: dict[str, Any] = {"space": tuple(range(len(spaces)))} if len(spaces) > 1 else {}
         for number, space in enumerate(spaces):
@@ -105,6 +106,14 @@ class Sampler:
                         "restore those, or choose another `output`",
                         "output",
                     )
+        chosen, done = {name for space in spaces for name in space}, self.done()
+        for net in self._results.all(NetResult):
+            planned = self._plan.whole({name: value for name, value in net.options.items() if name in chosen})
+            if net.key in done and (words := difference(net.options, planned)):
+                raise OptionError(
+                    f"{study}: its points were trained with {words}; restore that, or choose another `output`",
+                    "output",
+                )
 
     def _offer(self, trial: optuna.Trial) -> Point | None:
         """Return the point of a trial; None if it is done, or under way for another trial."""

@@ -378,6 +378,16 @@ def test_the_choices_of_a_study_are_fixed(
     assert run_sweep(sweep).points >= first.points
 
 
+def test_the_other_options_of_a_study_are_fixed(tmp_path: Path, invented: list[str]) -> None:
+    pytest.importorskip("optuna")
+    text = 'search = "random"\npoints = 2\n[train]\ndata = ["d.hcpe"]\n' + MEASURE + SPACES
+    sweep = Sweep(written(tmp_path, text), output=tmp_path / "out", workers=1)
+    run_sweep(sweep)
+    with pytest.raises(OptionError, match=r"study\.log: its points were trained with epochs None, not 4; restore that"):
+        run_sweep(replace(sweep, change=("train.epochs=4",)))
+    run_sweep(sweep)
+
+
 def test_an_unfinished_point_comes_first(tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     text = 'search = "tpe"\npoints = 5\n[train]\ndata = ["d.hcpe"]\n' + MEASURE + SPACES
