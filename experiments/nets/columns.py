@@ -88,9 +88,9 @@ def rows_of(plan: Plan, results: Results) -> list[Row]:
         if net.net in opponents:
             found |= dict.fromkeys(played, EVEN)
         step = steps.microseconds.get(net.name) if steps and net.seed == firsts.get(net.name) else None
-        is_earlier = bool(net.options) and plan.search == "grid" and net.key not in points
+        is_earlier = net.key not in points and (plan.search == "grid" or not net.options)
         rows.append(Row(net, points.get(net.key), found, step, is_earlier=is_earlier))
-    if any(row.is_earlier for row in rows):
+    if any(row.is_earlier and row.net.options for row in rows):
         rows = _labelled(rows, points.values())
     order = {key: number for number, key in enumerate(points)}
     return sorted(rows, key=lambda row: order.get(row.net.key, len(order)))

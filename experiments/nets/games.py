@@ -16,6 +16,7 @@ from pathlib import Path
 from experiments.arena.engine_match import EngineMatchReport, Match, play_match
 from experiments.arena.process import check_arena
 from experiments.matches.counted_match import CountedMatch, MatchReport, play_counted_match
+from experiments.nets.columns import rows_of
 from experiments.nets.isolated import Isolated
 from experiments.nets.plan import Plan, Play
 from experiments.nets.results import Failed, Games, NetResult, Results, SpeedOf, Standing
@@ -157,7 +158,8 @@ class Tournament:
 
     def left(self) -> list[tuple[NetResult, str]]:
         """Return networks and ways of games that have not been played."""
-        nets = players_of(self.plan, self.play, self.results.all(NetResult))
+        rows = rows_of(self.plan, self.results)
+        nets = players_of(self.plan, self.play, [row.net for row in rows if not row.is_earlier])
         return [
             (net, by)
             for net in nets

@@ -87,7 +87,7 @@ def _over_cost(run: str, rows: Sequence[Net]) -> Iterator[Chart]:
         ("Elo at equal time over cost", "Elo", lambda row: _elo(row, "time"), False),
     )
     for title, worth, figures, lower in drawn:
-        shown = [found for row in timed if worth in (found := _hover(row) | figures(row))]
+        shown = [(row, found) for row in timed if worth in (found := _hover(row) | figures(row))]
         if len(shown) > 1:
             yield _chart_over_cost(f"{run}: {title}", shown, worth, kinds, lower)
     if grown := _grown(rows):
@@ -192,21 +192,23 @@ def _effects(run: str, pairs: Sequence[Pair], kinds: Sequence[str]) -> Chart:
     return intervals(f"{run}: effect of one option on d1-RMSE", rows, "change", MORE, "kind", kinds)
 
 
-def _chart_over_cost(title: str, rows: Sequence[Row], worth: str, kinds: Sequence[str], lower: bool) -> Chart:
+def _chart_over_cost(
+    title: str, nets: Sequence[tuple[Net, Row]], worth: str, kinds: Sequence[str], lower: bool
+) -> Chart:
     """Return the chart of a figure over nanoseconds.
 
-    Nanoseconds of different machines do not compare: each machine has its own front. Networks made elsewhere learnt
-    from other positions, and are in none.
+    Nanoseconds of different machines do not compare: each machine has its own front. Networks made elsewhere or by an
+    earlier plan learnt otherwise, and are in none.
     """
-    own = [row for row in rows if row["kind"] != ELSEWHERE]
+    own = [row for net, row in nets if net.net.options and not net.is_earlier]
     machines = dict.fromkeys(row[MACHINE] for row in own)
     front = [
         row
         for machine in machines
         for row in pareto_front([row for row in own if row[MACHINE] == machine], COST, worth, lower)
     ]
-    peers = {str(row["network"]): row for row in rows if row["kind"] == ELSEWHERE}
-    return points(title, rows, COST, worth, "kind", True, front, kinds, peers)
+    peers = {net.title: row for net, row in nets if not net.net.options}
+    return points(title, [row for _, row in nets], COST, worth, "kind", True, front, kinds, peers)
 
 
 def _hover(row: Net) -> Row:

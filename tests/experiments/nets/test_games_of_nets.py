@@ -68,6 +68,18 @@ def test_without_timings_the_networks_near_the_best_play() -> None:
     assert players_of(planned(), Play(near=0.002), nets) == nets[:2]
 
 
+@pytest.mark.parametrize("who", ["front", "all"])
+def test_networks_of_an_earlier_plan_do_not_play(tmp_path: Path, who: str) -> None:
+    train, space = {"kind": "dense", "data": ["d.hcpe"]}, {"point": [], "space": [{"width": [32]}]}
+    before = planned(**space, train={**train, "positions": 20}, peer=[{"name": "removed", "net": "removed"}])
+    plan = planned(**space, train={**train, "positions": 5}, peer=[{"name": "kept", "net": "kept"}])
+    results = Results()
+    for point in (*before.known_points(), *plan.known_points()):
+        results.add(net_of(point))
+    left = Tournament(plan, Play(who=who, by=("clock",)), results, tmp_path).left()  # type: ignore[arg-type]
+    assert {one.key for one, _ in left} == {point.key for point in plan.known_points()}
+
+
 def test_named_networks_play_with_their_first_seed() -> None:
     plan = planned(point=[{"name": "a", "seeds": [0, 1], "games": True}, {"name": "b"}])
     nets = [net_of(point) for point in reversed(plan.listed)]

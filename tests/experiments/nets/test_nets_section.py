@@ -59,6 +59,20 @@ def test_each_machine_has_its_own_front_without_peers(sweep: Path) -> None:
     ]
 
 
+def test_networks_of_an_earlier_plan_are_not_on_the_front(tmp_path: Path) -> None:
+    train = {"kind": "dense", "data": ["d.hcpe"]}
+    given = SPACES | {"train": train, "peer": []}
+    with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(**given), "file": "plan.toml"})) as writer:
+        results = Results.of(writer)
+        for epochs in ({"epochs": 2}, {}):
+            for point in planned(**given | {"train": train | epochs}).grid():
+                results.add(net_of(point, d1=0.001 if epochs else None))
+    chart = nets_section(runs_of(tmp_path / "out")).charts[0]
+    front = {row["network"] for row in chart.spec["layer"][0]["data"]["values"]}
+    assert front
+    assert not [name for name in front if "epochs 2" in name]
+
+
 def test_a_named_point_beside_a_space_leaves_the_effects(tmp_path: Path) -> None:
     told = SPACES | {"point": [{"name": "named", "width": 128}]}
     with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(**told), "file": "plan.toml"})) as writer:
