@@ -351,6 +351,11 @@ class Plan:
         `plays`: whether the plan's games are played."""
         if self.search == "grid" and self.points:
             raise ValueError(f"points {self.points}: search 'grid' takes every combination; choose 'random' for fewer")
+        if self.search != "grid" and self.seeds != (0,):
+            raise ValueError(
+                f"seeds: have no effect on points that search {self.search!r} chooses; put `seed` in the [[space]], "
+                "and `seeds` in each [[point]]"
+            )
         if plays and self.playing and self.playing.who == "named" and not any(entry.games for entry in self.entries):
             raise ValueError("play: who = 'named', but no point has `games = true`")
         for point in self.known_points():

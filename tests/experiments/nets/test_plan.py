@@ -170,6 +170,21 @@ def test_invalid_plans_are_refused(changes: dict[str, Any], words: str) -> None:
         plan_of(entries(**changes), "plan.toml")
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"search": "random", "points": 2, "seeds": [0, 1], "space": [{"width": [32, 64, 96]}]},
+            "seeds: have no effect on points that search 'random' chooses",
+        ),
+    ],
+)
+def test_a_sweep_refuses_entries_without_effect_that_a_report_ignores(changes: dict[str, Any], words: str) -> None:
+    plan = planned(**changes)
+    with pytest.raises(ValueError, match=words):
+        plan.check_effects(plays=False)
+
+
 @pytest.mark.parametrize("text", ["a =", "a." * 300 + "b = 1"])
 def test_an_invalid_toml_file_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ValueError, match=r"plan\.toml: "):
