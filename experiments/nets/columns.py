@@ -46,6 +46,12 @@ class Row:
         return titled(self.label, self.net.seed)
 
     @property
+    def after(self) -> str:
+        """Name of the point from whose network the training began; empty means none, or not known."""
+        named = _DIGEST.fullmatch(self.net.name)
+        return self.point.after if self.point else (named and named[1]) or ""
+
+    @property
     def elo(self) -> float | None:
         """Elo at equal nodes; None without games, or where it is infinite."""
         return self.games["nodes"].elo if "nodes" in self.games else None
@@ -103,15 +109,15 @@ def _labelled(rows: Sequence[Row], points: Iterable[Point]) -> list[Row]:
     unnamed = by_kind(options for name, options in given if _DIGEST.fullmatch(name))
     varied = {kind: shared_texts(of) for kind, of in unnamed.items()}
 
-    def label(net: NetResult) -> str:
-        if (named := _DIGEST.fullmatch(net.name)) is None:
+    def label(row: Row) -> str:
+        if not _DIGEST.fullmatch(row.net.name):
             return ""
-        kind = str(net.options["kind"])
-        whole = {**default_options(kind), **net.options}
+        kind = str(row.net.options["kind"])
+        whole = {**default_options(kind), **row.net.options}
         words = [option_label(name, whole[name], shared) for name, shared in varied[kind].items() if name in whole]
-        return " ".join([kind, *words, *(("after", named[1]) if named[1] else ())])
+        return " ".join([kind, *words, *(("after", row.after) if row.after else ())])
 
-    return [replace(row, given_label=label(row.net)) for row in rows]
+    return [replace(row, given_label=label(row)) for row in rows]
 
 
 def failures(results: Results) -> list[Failed]:

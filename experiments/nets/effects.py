@@ -10,12 +10,15 @@ from statistics import fmean
 from typing import Any
 
 from experiments.drawing.markdown import markdown_table
+from experiments.nets.columns import Row
 from experiments.nets.results import NetResult
 from experiments.nets.space import in_brief, in_full
 from experiments.nets.training import default_options
 
 CURVE = "positions"
 """The option that a curve is drawn over, in place of differences."""
+BEGINNING = "after"
+"""Name of the point that a training began from, which both networks of a pair share."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +58,14 @@ class Pair:
         return after.evaluation_ns - before.evaluation_ns
 
 
-def pairs_of(nets: Sequence[NetResult]) -> list[Pair]:
+def pairs_of(rows: Sequence[Row]) -> list[Pair]:
     """Return all pairs among a plan's own networks: option by option, change by change."""
     whole = [
-        ({**default_options(net.options["kind"]), **net.options}, net)
-        for net in nets
-        if net.options and net.tested.d1_rmse is not None
+        ({**default_options(row.net.options["kind"]), **row.net.options, BEGINNING: row.after}, row.net)
+        for row in rows
+        if row.net.options and row.net.tested.d1_rmse is not None
     ]
-    options = dict.fromkeys(name for given, _ in whole for name in given if name != CURVE)
+    options = dict.fromkeys(name for given, _ in whole for name in given if name not in (CURVE, BEGINNING))
     return [
         pair for option in options for pair in sorted(_of_option(option, whole), key=lambda pair: _in_order(pair.after))
     ]

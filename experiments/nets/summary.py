@@ -71,7 +71,7 @@ def summary(plan: Plan, results: Results) -> str:
     sections.append(("All networks", ABOUT_NETS, nets_as_markdown(by_cost(list(rows)), ALL)))
     if list(best_within(rows)):
         sections.append(("Best network per evaluation time", ABOUT_BUDGETS, budgets_as_markdown(rows)))
-    if plan.space and (pairs := pairs_of([row.net for row in rows])):
+    if plan.space and (pairs := pairs_of(rows)):
         sections.append(("Effect of one option", ABOUT_EFFECTS, effects_as_markdown(pairs)))
     sections.append(("Warnings", "", warnings_as_markdown(rows)))
     failed = "".join(f"- {one.label}, seed {one.seed}: {one.why}\n" for one in failures(results))

@@ -71,7 +71,7 @@ def nets_section(runs: Sequence[Run]) -> Section:
         tables.append(Table.of_markdown(nets_as_markdown(by_cost(rows), ALL), f"{run.name}: all networks"))
         if text := warnings_as_markdown(rows):
             tables.append(Table.of_markdown(text, f"{run.name}: warnings"))
-        if plan.space and (pairs := pairs_of([row.net for row in rows])):
+        if plan.space and (pairs := pairs_of(rows)):
             charts.append(_effects(run.name, pairs, _kinds(rows)))
             tables.append(Table.of_markdown(effects_as_markdown(pairs), f"{run.name}: effect of one option"))
     return Section("Networks", ABOUT, charts, tables, [origin_of(run) for run in runs])
@@ -253,10 +253,10 @@ def _elo(row: Net, by: str) -> Row:
 
 def _grown(rows: Sequence[Net]) -> list[Row]:
     """Return networks that differ in nothing but the number of positions that they have seen."""
-    groups: dict[str, list[Net]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[Net]] = defaultdict(list)
     for row in rows:
         if row.net.trained and row.net.tested.d1_rmse is not None:
-            groups[_alike(row.net.options)].append(row)
+            groups[row.after, _alike(row.net.options)].append(row)
     curves = [
         group for group in groups.values() if len({row.net.trained.samples for row in group if row.net.trained}) > 1
     ]
@@ -280,7 +280,7 @@ def _names(rows: Sequence[Net]) -> list[str]:
             for name, value in row.net.options.items()
             if name != "positions" and any(other.get(name) != value for other in alike)
         ]
-        names.append(" ".join([shape, *words]))
+        names.append(" ".join([shape, *words, *(("after", row.after) if row.after else ())]))
     return names
 
 

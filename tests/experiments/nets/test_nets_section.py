@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -133,19 +134,31 @@ def test_sweeps_of_the_documents_are_shown() -> None:
     assert len(nets) == 16 + 47 + 38 + 36
 
 
-def test_curves_over_positions_of_one_shape_are_lines_of_their_own(tmp_path: Path) -> None:
-    space = {"width": [32], "positions": [1, 2], "lambda": [0.5, 1.0], "seed": [0, 1]}
-    given = {"point": [], "space": [space]}
-    with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(**given), "file": "plan.toml"})) as writer:
+def curves_of(folder: Path, **given: Any) -> Counter[str]:
+    """Return the curves over positions of a plan, with the number of networks of each."""
+    with RunWriter(folder, RunPlan("sweep", goal={"plan": entries(**given), "file": "plan.toml"})) as writer:
         results = Results.of(writer)
-        for point in planned(**given).grid():
+        for point in planned(**given).known_points():
             net = net_of(point, 50.0, 0.1)
             assert net.trained is not None
             results.add(replace(net, trained=replace(net.trained, samples=1_000_000 * point.options["positions"])))
-    (chart,) = [one for one in nets_section(runs_of(tmp_path / "out")).charts if "over positions" in one.title]
-    names = Counter(row["network"] for row in chart.spec["data"]["values"])
+    (chart,) = [one for one in nets_section(runs_of(folder)).charts if "over positions" in one.title]
+    return Counter(row["network"] for row in chart.spec["data"]["values"])
+
+
+def test_curves_over_positions_of_one_shape_are_lines_of_their_own(tmp_path: Path) -> None:
+    space = {"width": [32], "positions": [1, 2], "lambda": [0.5, 1.0], "seed": [0, 1]}
+    names = curves_of(tmp_path / "out", point=[], space=[space])
     of = "dense 32-1 lambda"
     assert names == dict.fromkeys([f"{of} {share} seed {seed}" for share in ("0.5", "1") for seed in (0, 1)], 2)
+
+
+def test_networks_that_began_from_others_have_curves_of_their_own(tmp_path: Path) -> None:
+    space = {"width": [32], "positions": [1, 2]}
+    points: list[dict[str, Any]] = [{"name": "a", "width": 32, "positions": 3}]
+    points += [{"width": 32, "positions": count, "after": "a"} for count in (4, 5)]
+    curves = curves_of(tmp_path / "out", point=points, space=[space])
+    assert curves == {"dense 32-1": 3, "dense 32-1 after a": 2}
 
 
 def test_seeds_have_means_curves_and_calibration(tmp_path: Path) -> None:

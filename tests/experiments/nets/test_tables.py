@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from experiments.drawing.markdown import markdown_cells
 from experiments.nets.budgets import budgets_as_markdown
-from experiments.nets.columns import ALL, nets_as_markdown, rows_of
+from experiments.nets.columns import ALL, Row, nets_as_markdown, rows_of
 from experiments.nets.effects import effects_as_markdown, pairs_of
 from experiments.nets.plan import Plan
 from experiments.nets.results import NetResult, Results, StepTimes
@@ -182,6 +183,10 @@ def test_the_opponent_has_an_elo_only_in_games_that_were_played(tmp_path: Path) 
     assert best(plan, results)["elsewhere", "100"][by_games] == "peer"
 
 
+def rows_with(nets: Sequence[NetResult]) -> list[Row]:
+    return [Row(net, None, {}) for net in nets]
+
+
 def test_one_option_at_a_time_is_compared_with_its_default(plan: Plan) -> None:
     def net(loss: float, cost: float, **options: Any) -> NetResult:
         return net_of(plan.made(options), cost, loss)
@@ -201,7 +206,7 @@ def test_one_option_at_a_time_is_compared_with_its_default(plan: Plan) -> None:
         net(0.18, 70, width=96, kind="half_kp"),
         replace(net(0.1, 1, width=32), options={}),
     ]
-    pairs = pairs_of(nets)
+    pairs = pairs_of(rows_with(nets))
     assert [(pair.words, round(pair.d1, 4), round(pair.cost or 0)) for pair in pairs] == [
         ("width 64 to 32", 0.02, -20),
         ("width 64 to 32", 0.02, -20),
@@ -218,14 +223,26 @@ def test_one_option_at_a_time_is_compared_with_its_default(plan: Plan) -> None:
 
 
 def test_a_change_between_sets_of_one_name_shows_their_folders(plan: Plan) -> None:
-    (pair,) = pairs_of([net_of(plan.made({"width": 32, "data": [data]})) for data in ("a/pos", "b/pos")])
+    nets = [net_of(plan.made({"width": 32, "data": [data]})) for data in ("a/pos", "b/pos")]
+    (pair,) = pairs_of(rows_with(nets))
     assert pair.words == "data a/pos to b/pos"
+
+
+def test_networks_that_began_from_others_are_compared_only_with_each_other(tmp_path: Path) -> None:
+    points = '[[point]]\nname = "base"\nwidth = 32\nhidden = [8]\n' + "".join(
+        f'[[point]]\nwidth = 32\nhidden = [8]\nafter = "base"\nepochs = {epochs}\n' for epochs in (2, 3)
+    )
+    plan, results = plan_with(tmp_path, TRAIN + "epochs = 1\n" + MEASURE + GRID + points), Results()
+    for point in plan.known_points():
+        results.add(net_of(point))
+    pairs = pairs_of(rows_of(plan, results))
+    assert [pair.words for pair in pairs if pair.option == "epochs"] == ["epochs 2 to 3"]
 
 
 def test_a_change_has_one_direction_whatever_the_default_of_a_kind(plan: Plan) -> None:
     dense = [net_of(plan.made({"width": width})) for width in (128, 256)]
     k_p = [net_of(plan.made({"kind": "k_p", "width": width})) for width in (128, 256)]
-    (line,) = cells_of(effects_as_markdown(pairs_of([*dense, *k_p])))
+    (line,) = cells_of(effects_as_markdown(pairs_of(rows_with([*dense, *k_p]))))
     assert (line["change"], line["pairs"]) == ("width 256 to 128", "2")
 
 
@@ -234,7 +251,8 @@ def test_nanoseconds_of_different_machines_are_not_subtracted(plan: Plan) -> Non
         return on(net_of(plan.made({"width": 32, "hidden": [hidden], "king": king}), cost), cpu)
 
     def shown(*nets: NetResult) -> dict[str, str]:
-        return {cells["change"]: cells.get("ns", "") for cells in cells_of(effects_as_markdown(pairs_of(nets)))}
+        found = cells_of(effects_as_markdown(pairs_of(rows_with(nets))))
+        return {cells["change"]: cells.get("ns", "") for cells in found}
 
     here = [net("fast", 40, 8, "none"), net("fast", 50, 8, "zones")]
     assert shown(*here, net("slow", 40, 16, "none")) == {"hidden 8 to 16": "", "king none to zones": "+10"}
