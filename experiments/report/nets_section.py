@@ -109,7 +109,7 @@ def _of_table(run: str, plan: Plan, name: str, rows: Sequence[Net]) -> Iterator[
             | _d1(row)
             | {over: row.result_share if over == SHARE else row.million_positions, "line": row.point.line}
             for row in rows
-            if row.point and row.net.tested.d1_rmse is not None
+            if row.point and row.net.trained and row.net.tested.d1_rmse is not None
         ]
         if drawn:
             yield lines(f"{title}: d1-RMSE", drawn, over, D1, "line", log=over != SHARE)

@@ -110,6 +110,17 @@ def test_a_table_over_positions_without_the_yardstick_is_reported(tmp_path: Path
     assert "out: t" in [table.title for table in section.tables]
 
 
+@pytest.mark.parametrize("over", ["positions", "result share"])
+def test_a_network_made_elsewhere_is_in_no_chart_over_its_training(tmp_path: Path, over: str) -> None:
+    given = {"table": {"t": {"over": over}}, "peer": [{"name": "peer", "net": "default"}]}
+    with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(**given), "file": "plan.toml"})) as writer:
+        results = Results.of(writer)
+        for point in planned(**given).listed:
+            results.add(net_of(point))
+    (chart,) = [one for one in nets_section(runs_of(tmp_path / "out")).charts if one.title == "out: t: d1-RMSE"]
+    assert [row["network"] for row in chart.spec["data"]["values"]] == ["a"]
+
+
 def test_failed_points_are_shown_with_their_reasons(sweep: Path, tmp_path: Path) -> None:
     failed = Failed("dense-1", 0, label="dense width 512", why="the loss is nan")
     with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(), "file": "plan.toml"})) as writer:
