@@ -56,9 +56,9 @@ def near_front(nets: Sequence[NetResult], near: float) -> list[NetResult]:
 
 
 def players_of(plan: Plan, play: Play, nets: Sequence[NetResult]) -> list[NetResult]:
-    """Return the networks that play."""
+    """Return the networks that play, of `nets` in the order of the plan."""
     firsts: dict[str, NetResult] = {}
-    for net in sorted(nets, key=lambda net: net.seed):
+    for net in nets:
         firsts.setdefault(net.name, net)
     if play.who != "front":
         named = {point.name for point in plan.listed if point.plays}

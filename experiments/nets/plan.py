@@ -80,7 +80,7 @@ class Play:
 
     who: Literal["front", "named", "all"] = "front"
     """front: networks of the plan near the front of d1-RMSE over cost, and all that were made elsewhere; named: points
-    with `games = true`; all: every network. Of several seeds of a named point the first plays."""
+    with `games = true`; all: every network. Of the seeds of a named point the first in the plan plays."""
     by: tuple[Literal["nodes", "time", "clock"], ...] = ("nodes", "time")
     """nodes: at equal nodes. time: at nodes in the ratio of the measured speeds. clock: by `byoyomi`."""
     opponent: str = "default"

@@ -80,12 +80,16 @@ def test_networks_of_an_earlier_plan_do_not_play(tmp_path: Path, who: str) -> No
     assert {one.key for one, _ in left} == {point.key for point in plan.known_points()}
 
 
-def test_named_networks_play_with_their_first_seed() -> None:
-    plan = planned(point=[{"name": "a", "seeds": [0, 1], "games": True}, {"name": "b"}])
-    nets = [net_of(point) for point in reversed(plan.listed)]
+@pytest.mark.parametrize("seeds", [[0, 1], [3, 1]])
+def test_named_networks_play_with_the_seed_that_the_plan_names_first(tmp_path: Path, seeds: list[int]) -> None:
+    plan = planned(point=[{"name": "a", "games": True}, {"name": "b"}], seeds=seeds)
+    results = Results()
+    for point in reversed(plan.listed):
+        results.add(net_of(point))
     for who, names in (("named", ["a"]), ("all", ["a", "b"])):
-        found = players_of(plan, Play(who=who), nets)  # type: ignore[arg-type]
-        assert sorted((one.name, one.seed) for one in found) == [(name, 0) for name in names]
+        play = Play(who=who, by=("nodes",))  # type: ignore[arg-type]
+        left = Tournament(plan, play, results, tmp_path).left()
+        assert sorted(one.key for one, _ in left) == [(name, seeds[0]) for name in names]
 
 
 def tournament(plan: Plan, folder: Path, **play: Any) -> Tournament:
