@@ -81,12 +81,12 @@ def summary(plan: Plan, results: Results) -> str:
     )
 
 
-def fill_page(page: Path, plan: Plan, results: Results) -> None:
-    """Replace each table of a page, between `<!-- table NAME -->` and `<!-- end -->`.
+def read_page(page: Path, plan: Plan) -> str:
+    """Return the text of a page whose tables can be replaced.
 
     Raises OSError, or ValueError for a mark without an end or of no table, and for a page without marks.
     """
-    text, rows = read_text(page), rows_of(plan, results)
+    text = read_text(page)
     marked = _MARKED.findall(text)
     if text.count("<!-- table ") != len(marked):
         raise ValueError(f"{page}: every `<!-- table NAME -->` must be closed by `<!-- end -->`")
@@ -95,6 +95,12 @@ def fill_page(page: Path, plan: Plan, results: Results) -> None:
     for name in marked:
         if name not in plan.table:
             raise ValueError(f"{page}: table {name}: the plan has {', '.join(plan.table) or 'none'}")
+    return text
+
+
+def fill_page(page: Path, plan: Plan, results: Results) -> None:
+    """Replace each table of a page, between `<!-- table NAME -->` and `<!-- end -->`. Raises as `read_page`."""
+    text, rows = read_page(page, plan), rows_of(plan, results)
     filled = _MARKED.sub(
         lambda mark: f"<!-- table {mark[1]} -->\n{table_as_markdown(plan, rows, mark[1])}<!-- end -->", text
     )

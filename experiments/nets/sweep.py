@@ -27,7 +27,7 @@ from experiments.nets.plan import Measures, Plan, Point, plan_of
 from experiments.nets.plan_file import is_shipped_plan, merged, read_change, read_entries
 from experiments.nets.results import Failed, File, Games, Measured, NetResult, Results, StepTimes, difference, titled
 from experiments.nets.sampler import Sampler
-from experiments.nets.summary import fill_page, summary
+from experiments.nets.summary import fill_page, read_page, summary
 from experiments.nets.timing import StepsRun, alone, machine_cores
 from experiments.nets.work import (
     OPTIONS,
@@ -169,6 +169,8 @@ class _Run:
             raise ValueError(f"{self.sweep.plan}: {error}") from None
         if self.sweep.games and self.plan.playing is not None:
             check_play(self.plan.playing, str(self.sweep.plan), self.folder)
+        if self.sweep.page is not None:
+            read_page(self.sweep.page, self.plan)
 
     def files(self) -> dict[str, str]:
         """Return {path: digest} of all files that results depend on; what has gone keeps its digest.

@@ -19,10 +19,10 @@ from experiments.nets.results import NetResult, Results, StepTimes
 from experiments.nets.seeds import Mean, compare, mean_of, seeds_as_markdown
 from experiments.nets.steps import Epoch, Rare
 from experiments.nets.summary import correlation, fill_page, rows_in, summary
-from experiments.nets.sweep import _in_brief
+from experiments.nets.sweep import Sweep, _in_brief, run_sweep
 from experiments.report.section import Table
 from lite.training.metrics import Band, CalibrationBin
-from tests.experiments.nets.conftest import GRID, MEASURE, TRAIN, games_of, net_of, on, plan_with, planned
+from tests.experiments.nets.conftest import GRID, MEASURE, TRAIN, games_of, net_of, on, plan_with, planned, written
 
 
 def cells_of(table: str) -> list[dict[str, str]]:
@@ -398,6 +398,13 @@ def test_tables_are_inserted_at_the_marks_of_a_page(tmp_path: Path) -> None:
         page.write_text(text)
         with pytest.raises(ValueError, match=rf"page\.md: .*{words}"):
             fill_page(page, plan, results)
+
+
+def test_a_page_without_marks_is_refused_before_any_work(tmp_path: Path, invented: list[str]) -> None:
+    path = written(tmp_path, TRAIN + MEASURE + GRID)
+    with pytest.raises(ValueError, match=r"plan\.toml: has no mark for a table"):
+        run_sweep(Sweep(path, output=tmp_path / "out", workers=1, page=path))
+    assert not (tmp_path / "out").exists()
 
 
 def test_correlation_finds_the_measure_that_predicts_games() -> None:
