@@ -182,7 +182,7 @@ class Plan:
     seed: int = 0
     """Seed of that choice."""
     seeds: tuple[int, ...] = (0,)
-    """Seeds of every point that names none."""
+    """Seeds of every point that names none, itself or in `train`."""
     data: dict[str, dict[str, Any]] = field(default_factory=dict)
     space: tuple[dict[str, Any], ...] = ()
     point: tuple[dict[str, Any], ...] = ()
@@ -254,7 +254,7 @@ class Plan:
         known = {point.key for point in self.listed}
         for number, seed in enumerate(self.seeds):
             for options in chain.from_iterable(map(combinations, self.spaces)):
-                seeded = {"seed": seed} if self.seeds != (0,) and "seed" not in options else {}
+                seeded = {"seed": seed} if self.seeds != (0,) and "seed" not in self.whole(options) else {}
                 point = self.made({**options, **seeded})
                 if point.key not in known and (seeded or not number):
                     known.add(point.key)
@@ -282,12 +282,16 @@ class Plan:
         return {**common, **of_kind, **options}
 
     def _seeds_of(self, entry: Entry) -> tuple[int, ...]:
-        if entry.net or "seed" in entry.options:
-            return (entry.options.get("seed", 0),)
-        return self.seeds if entry.seeds is None else entry.seeds
+        if entry.net:
+            return (0,)
+        if entry.seeds is not None and "seed" not in entry.options:
+            return entry.seeds
+        whole = self.whole(entry.options)
+        return (whole["seed"],) if "seed" in whole else self.seeds
 
     def _named(self, entry: Entry, seed: int) -> Point:
-        found = Point("", "") if entry.net else self.made(entry.options | ({"seed": seed} if seed else {}))
+        seeded = {"seed": seed} if seed != self.whole(entry.options).get("seed", 0) else {}
+        found = Point("", "") if entry.net else self.made(entry.options | seeded)
         name, label = found.name, found.label
         if entry.after:
             name, label = f"{name}-after-{entry.after}", f"{label} after {entry.after}"
@@ -356,6 +360,12 @@ class Plan:
                 f"seeds: have no effect on points that search {self.search!r} chooses; put `seed` in the [[space]], "
                 "and `seeds` in each [[point]]"
             )
+        if self.seeds != (0,) and "seed" in self.train:
+            raise ValueError("seeds: have no effect beside `seed` of [train]; leave out one")
+        for number, given in enumerate(self.point, 1):
+            if {"seed", "seeds"} <= given.keys():
+                place = _place("point", number, given.get("name"))
+                raise ValueError(f"{place}: seeds: have no effect beside `seed`; leave out one")
         if plays and self.playing and self.playing.who == "named" and not any(entry.games for entry in self.entries):
             raise ValueError("play: who = 'named', but no point has `games = true`")
         for point in self.known_points():

@@ -92,6 +92,14 @@ def test_seeds_of_a_plan_apply_to_points_without_seeds() -> None:
     assert [point.seed for point in plan.grid()] == [3, 4]
 
 
+def test_the_seed_of_all_trainings_is_that_of_points_without_seeds() -> None:
+    train = {"kind": "dense", "data": ["d"], "seed": 3}
+    points = [{"name": "a"}, {"name": "b", "seeds": [0, 1]}, {"name": "c", "seed": 0}]
+    plan = planned(train=train, point=points, space=[{"width": [32]}])
+    assert [point.key for point in plan.listed] == [("a", 3), ("b", 0), ("c", 0), ("b", 1)]
+    assert [point.options["seed"] for point in plan.known_points()] == [3, 0, 0, 1, 3]
+
+
 def test_options_have_the_types_of_the_training() -> None:
     given = {"kind": "dense", "data": ["d"], "hidden": 8, "learning-rate": 0.02, "lambda": 1, "mirror": True}
     training = checked_training(given, "here")
@@ -177,6 +185,11 @@ def test_invalid_plans_are_refused(changes: dict[str, Any], words: str) -> None:
             {"search": "random", "points": 2, "seeds": [0, 1], "space": [{"width": [32, 64, 96]}]},
             "seeds: have no effect on points that search 'random' chooses",
         ),
+        (
+            {"train": {"kind": "dense", "data": ["d"], "seed": 3}, "seeds": [0, 1]},
+            "seeds: have no effect beside `seed`",
+        ),
+        ({"point": [{"name": "a", "seed": 3, "seeds": [0]}]}, "^point 'a': seeds: have no effect beside `seed`"),
     ],
 )
 def test_a_sweep_refuses_entries_without_effect_that_a_report_ignores(changes: dict[str, Any], words: str) -> None:
