@@ -86,6 +86,12 @@ def test_the_start_of_a_point_is_trained_first_with_every_seed() -> None:
     assert [point.key for point in plan.listed] == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
 
 
+def test_the_start_of_a_point_has_the_point_s_seed_beside_its_own() -> None:
+    for seed in (0, 2):
+        plan = planned(point=[{"name": "a", "seed": 1}, {"name": "b", "after": "a", "seeds": [seed]}])
+        assert [point.key for point in plan.listed] == [("a", 1), ("a", seed), ("b", seed)]
+
+
 def test_seeds_of_a_plan_apply_to_points_without_seeds() -> None:
     plan = planned(seeds=[3, 4], point=[{"name": "a"}, {"name": "b", "seeds": [0]}], space=[{"width": [32]}])
     assert [point.key for point in plan.listed] == [("a", 3), ("b", 0), ("a", 4)]
