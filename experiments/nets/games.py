@@ -38,8 +38,13 @@ PATIENCE = 60_000
 OPPONENT_NODES = 200_000
 """Nodes per move at most of an opponent of a fixed depth: ten times what depth 9 takes, but where one side is all but
 mated its extensions may have no end."""
-_UNDECIDING = ("who", "by", "near")
-"""Options of Play that decide who plays, not which games."""
+_DECIDING = {
+    "nodes": ("nodes", "win_score"),
+    "time": ("nodes", "win_score"),
+    "playouts": ("playouts", "opponent_depth"),
+    "clock": ("byoyomi",),
+}
+"""Options of Play that decide the games of one way, beside those that decide all games."""
 
 
 def near_front(nets: Sequence[NetResult], near: float) -> list[NetResult]:
@@ -117,7 +122,7 @@ def check_play(play: Play, place: str, folder: Path) -> None:
 
 def refuse_other_play(results: Results, play: Play, folder: Path) -> None:
     """Raise ValueError where games of the folder were played with other options, opponents or openings."""
-    given, digests = deciding(play), digests_of(play)
+    given, digests = asdict(play), digests_of(play)
     for games in results.all(Games):
         for name, value in games.play.items():
             if value != given.get(name):
@@ -135,9 +140,9 @@ def refuse_other_play(results: Results, play: Play, folder: Path) -> None:
                 )
 
 
-def deciding(play: Play) -> Mapping[str, object]:
-    """Return the options that decide which games a network plays, if it does."""
-    return {name: value for name, value in asdict(play).items() if name not in _UNDECIDING}
+def deciding(play: Play, way: str) -> Mapping[str, object]:
+    """Return the options that decide which games are played. `way`: nodes, time, playouts or clock."""
+    return {name: getattr(play, name) for name in ("opponent", "games", "openings", *_DECIDING[way])}
 
 
 def digests_of(play: Play) -> dict[str, str]:
@@ -185,7 +190,7 @@ class Tournament:
     def _played(self, net: NetResult, by: str) -> Games:
         play, place = self.play, self.folder / MATCHES / f"{net.name}-{net.seed}-{by}"
         begun, cpu = time.monotonic(), time.process_time()
-        nodes, ratio = play.nodes, None
+        nodes, ratio, way = play.nodes, None, by
         if by == "time":
             ratio = self._speed_ratio(net)
             nodes = max(1, round(play.nodes * ratio))
@@ -193,7 +198,7 @@ class Tournament:
         if by == "clock":
             report = play_match(self._by_clock(net, place, play.byoyomi))
         elif _is_residual(net):
-            nodes = play.playouts
+            nodes, way = play.playouts, "playouts"
             report = play_match(self._by_playouts(net, place))
         else:
             report = play_counted_match(_counted(net.net, play, nodes, place, self.ray))
@@ -204,7 +209,7 @@ class Tournament:
             by=by,
             standing=standing_of(report),
             nodes=nodes,
-            play=deciding(play),
+            play=deciding(play, way),
             digests=digests_of(play),
             speed_ratio=ratio,
             seconds=round(time.monotonic() - begun, 1),

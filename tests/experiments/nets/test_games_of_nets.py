@@ -188,6 +188,11 @@ def test_both_engines_take_the_options_of_a_residual_network_s_games(
     assert second.options["NodesLimit"] == 200_000
     assert second.options["EvalFile"] == "dense-64-16"
     assert (timed.byoyomi, timed.first_option) == (70, ())
+    of_all = {"opponent": "dense-64-16", "games": 2, "openings": ""}
+    assert [one.play for one in found if isinstance(one, Games)] == [
+        of_all | {"playouts": 3, "opponent_depth": 2},
+        of_all | {"byoyomi": 70},
+    ]
     assert ask_engine(timed.second, timed.second_option).options["EvalFile"] == "dense-64-16"
 
 
@@ -253,7 +258,7 @@ def test_options_of_games_can_change_until_games_are_played(
     with pytest.raises(ValueError, match=f"^{openings}: has changed since games of .*out were played with it; restore"):
         run_sweep(sweep)
     openings.write_text(before)
-    for harmless in (play + "games = 6\nnear = 1.0\n", ""):
+    for harmless in (play + "games = 6\nnear = 1.0\nbyoyomi = 500\nplayouts = 9\nopponent_depth = 5\n", ""):
         written(tmp_path, POINT + harmless)
         run_sweep(sweep)
     assert Results.read(sweep.output).all(Games) == played
