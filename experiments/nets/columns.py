@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from experiments.drawing.markdown import markdown_table
 from experiments.elo.strength import in_words
 from experiments.nets.plan import Plan, Point, by_kind, shared_texts
-from experiments.nets.results import EVEN, Failed, Games, NetResult, Results, Standing, StepTimes, titled
+from experiments.nets.results import EVEN, Failed, Games, NetResult, Results, Standing, StepTimes, games_key, titled
 from experiments.nets.space import option_label
 from experiments.nets.timing import ALIKE
 from experiments.nets.training import KINDS, default_options
 
 Column = tuple[str, Callable[["Row"], str]]
+WAYS = ("nodes", "time", "clock")
+"""Ways in which a plan's games are played."""
 _DIGEST = re.compile(rf"(?:{'|'.join(KINDS)})-[0-9a-f]{{10}}(?:-after-(.+))?")
 """Name of a point that was given none; see `Point.name`."""
 
@@ -89,8 +91,7 @@ def rows_of(plan: Plan, results: Results) -> list[Row]:
             firsts.setdefault(point.name, point.seed)
     rows = []
     for net in results.all(NetResult):
-        ways = ("nodes", "time", "clock")
-        found = {by: games.standing for by in ways if (games := results.games(net, by))}
+        found = {by: games.standing for by in WAYS if (games := results.games(net, by))}
         if net.net in opponents:
             found |= dict.fromkeys(played, EVEN)
         step = steps.microseconds.get(net.name) if steps and net.seed == firsts.get(net.name) else None
@@ -120,12 +121,17 @@ def _labelled(rows: Sequence[Row], points: Iterable[Point]) -> list[Row]:
     return [replace(row, given_label=label(row)) for row in rows]
 
 
-def failures(results: Results) -> list[Failed]:
-    """Return the failures of points that have not been done since."""
+def failures(plan: Plan, rows: Sequence[Row], results: Results) -> list[Failed]:
+    """Return the failures of the plan's points and games that have not been done since."""
+    ways = plan.playing.by if plan.playing else ()
+    of_games = {games_key(row.net, by): by in ways and not row.is_earlier for row in rows for by in WAYS}
+    points = {point.key for point in plan.known_points()}
     return [
         one
         for one in results.all(Failed)
-        if results.find(NetResult, *one.key) is None and results.find(Games, *one.key) is None
+        if results.find(NetResult, *one.key) is None
+        and results.find(Games, *one.key) is None
+        and of_games.get(one.key, plan.search != "grid" or one.key in points)
     ]
 
 

@@ -19,7 +19,7 @@ from experiments.matches.counted_match import CountedMatch, MatchReport, play_co
 from experiments.nets.columns import rows_of
 from experiments.nets.isolated import Isolated
 from experiments.nets.plan import Plan, Play
-from experiments.nets.results import Failed, Games, NetResult, Results, SpeedOf, Standing
+from experiments.nets.results import Failed, Games, NetResult, Results, SpeedOf, Standing, games_key
 from experiments.nets.timing import ALIKE, machine_cores, speed_ratio
 from experiments.network_kinds.kind import Kind, kind_of
 from experiments.network_kinds.player_command import as_player
@@ -183,7 +183,7 @@ class Tournament:
             try:
                 found = self._played(net, by)
             except ValueError as error:
-                found = Failed(f"{net.name}: {by}", net.seed, label=f"{net.title}, games by {by}", why=str(error))
+                found = Failed(*games_key(net, by), label=f"{net.title}, games by {by}", why=str(error))
             self.results.add(found)
             yield found
 
@@ -203,8 +203,7 @@ class Tournament:
         else:
             report = play_counted_match(_counted(net.net, play, nodes, place, self.ray))
         return Games(
-            f"{net.name}: {by}",
-            net.seed,
+            *games_key(net, by),
             label=f"{net.title}, games by {by}",
             by=by,
             standing=standing_of(report),

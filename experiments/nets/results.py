@@ -81,7 +81,7 @@ class NetResult(Keyed, kind="net"):
 
 @dataclass(frozen=True, kw_only=True)
 class Failed(Keyed, kind="failure"):
-    """A point, a set or games that failed."""
+    """A point or games that failed."""
 
     label: str
     why: str
@@ -144,6 +144,11 @@ class StepTimes(Keyed, kind="step times"):
     made_by: Program = field(default_factory=program)
 
 
+def games_key(net: NetResult, by: str) -> tuple[str, int]:
+    """Return the key of a network's games of one way."""
+    return f"{net.name}: {by}", net.seed
+
+
 def titled(label: str, seed: int) -> str:
     """Return the name of a network in tables and charts: its label, with the seed unless it is 0."""
     return label + (f", seed {seed}" if seed else "")
@@ -197,7 +202,7 @@ class Results:
 
     def games(self, net: NetResult, by: str) -> Games | None:
         """Return a network's games of one way."""
-        return self.find(Games, f"{net.name}: {by}", net.seed)
+        return self.find(Games, *games_key(net, by))
 
     def _take(self, line: Keyed) -> None:
         self._kept[line.kind, line.name, line.seed] = line

@@ -74,7 +74,7 @@ def summary(plan: Plan, results: Results) -> str:
     if plan.space and (pairs := pairs_of(rows)):
         sections.append(("Effect of one option", ABOUT_EFFECTS, effects_as_markdown(pairs)))
     sections.append(("Warnings", "", warnings_as_markdown(rows)))
-    failed = "".join(f"- {one.label}, seed {one.seed}: {one.why}\n" for one in failures(results))
+    failed = "".join(f"- {one.label}, seed {one.seed}: {one.why}\n" for one in failures(plan, rows, results))
     sections.append(("Failed", "", failed))
     return "\n".join(
         f"## {title}\n\n{about + chr(10) * 2 if about else ''}{text}" for title, about, text in sections if text

@@ -54,7 +54,7 @@ def nets_section(runs: Sequence[Run]) -> Section:
         plan = plan_of(run.record.goal["plan"], str(run.record.goal["file"]))
         results = Results.read(run.path)
         rows = rows_of(plan, results)
-        failed = [[one.label, str(one.seed), one.why] for one in failures(results)]
+        failed = [[one.label, str(one.seed), one.why] for one in failures(plan, rows, results)]
         if failed:
             tables.append(Table(("network", "seed", "reason"), failed, f"{run.name}: failed"))
         if not rows:

@@ -122,7 +122,7 @@ def test_a_network_made_elsewhere_is_in_no_chart_over_its_training(tmp_path: Pat
 
 
 def test_failed_points_are_shown_with_their_reasons(sweep: Path, tmp_path: Path) -> None:
-    failed = Failed("dense-1", 0, label="dense width 512", why="the loss is nan")
+    failed = Failed("a", 0, label="dense width 512", why="the loss is nan")
     with RunWriter(tmp_path / "out", RunPlan("sweep", goal={"plan": entries(), "file": "plan.toml"})) as writer:
         Results.of(writer).add(failed)
     tables = nets_section(runs_of(tmp_path / "out")).tables

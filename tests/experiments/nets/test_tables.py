@@ -12,10 +12,10 @@ import pytest
 
 from experiments.drawing.markdown import markdown_cells
 from experiments.nets.budgets import budgets_as_markdown
-from experiments.nets.columns import ALL, Row, nets_as_markdown, rows_of
+from experiments.nets.columns import ALL, Row, failures, nets_as_markdown, rows_of
 from experiments.nets.effects import effects_as_markdown, pairs_of
 from experiments.nets.plan import Plan
-from experiments.nets.results import NetResult, Results, StepTimes
+from experiments.nets.results import Failed, NetResult, Results, StepTimes
 from experiments.nets.seeds import Mean, compare, mean_of, seeds_as_markdown
 from experiments.nets.steps import Epoch, Rare
 from experiments.nets.summary import correlation, fill_page, rows_in, summary
@@ -85,6 +85,20 @@ def test_networks_of_an_earlier_plan_have_titles_of_their_own_and_are_not_of_thi
     for point in plans[1].known_points():
         alone.add(net_of(point))
     assert [row.title for row in rows_of(plans[1], alone)] == ["own", "dense width 32", "dense width 64"]
+
+
+def test_only_failures_of_the_plan_are_shown(tmp_path: Path) -> None:
+    play, grid = '[play]\nby = ["nodes"]\n', "[[space]]\nwidth = [32, 64]\n"
+    plan = plan_with(tmp_path, TRAIN + MEASURE + play + grid)
+    results, (done, failed) = Results(), plan.known_points()
+    results.add(net_of(done))
+    for name in (failed.name, "removed", f"{done.name}: nodes", f"{done.name}: time"):
+        results.add(Failed(name, 0, label=name, why="why"))
+    kept = [one.name for one in failures(plan, rows_of(plan, results), results)]
+    assert kept == [failed.name, f"{done.name}: nodes"]
+    random = plan_with(tmp_path, 'search = "random"\npoints = 9\n' + TRAIN + MEASURE + play + grid)
+    kept = [one.name for one in failures(random, rows_of(random, results), results)]
+    assert kept == [failed.name, "removed", f"{done.name}: nodes"]
 
 
 def test_warnings_of_trainings_stand_in_the_summary(sampled: Plan) -> None:
