@@ -366,6 +366,10 @@ class Plan:
             if {"seed", "seeds"} <= given.keys():
                 place = _place("point", number, given.get("name"))
                 raise ValueError(f"{place}: seeds: have no effect beside `seed`; leave out one")
+        for number, given in enumerate(self.peer, 1):
+            if idle := sorted(given.keys() & {"after", "line", "options", "seeds"}):
+                place = _place("peer", number, given.get("name"))
+                raise ValueError(f"{place}: {', '.join(idle)}: no effect on a network made elsewhere; leave it out")
         if plays and self.playing and self.playing.who == "named" and not any(entry.games for entry in self.entries):
             raise ValueError("play: who = 'named', but no point has `games = true`")
         for point in self.known_points():

@@ -196,6 +196,10 @@ def test_invalid_plans_are_refused(changes: dict[str, Any], words: str) -> None:
             "seeds: have no effect beside `seed`",
         ),
         ({"point": [{"name": "a", "seed": 3, "seeds": [0]}]}, "^point 'a': seeds: have no effect beside `seed`"),
+        *(
+            ({"peer": [{"name": "p", "net": "default", name: value}]}, f"^peer 'p': {name}: no effect on a network")
+            for name, value in (("after", "a"), ("line", "x"), ("options", {"width": 32}), ("seeds", [1]))
+        ),
     ],
 )
 def test_a_sweep_refuses_entries_without_effect_that_a_report_ignores(changes: dict[str, Any], words: str) -> None:
