@@ -264,6 +264,12 @@ class Plan:
         """Return all points that are known before any is done: all but those that a sampler will choose."""
         return (*self.listed, *(self.grid() if self.search == "grid" else ()))
 
+    @cached_property
+    def most_threads(self) -> int:
+        """The largest number of threads of a training."""
+        chosen = [self.whole(options) for space in self.spaces for options in _extremes(space)]
+        return max(int(one.get("threads", 1)) for one in (*(point.options for point in self.listed), *chosen))
+
     def files(self) -> tuple[str, ...]:
         """Return all files that are not made here and that networks learn from or are measured on."""
         options = [point.options for point in self.listed]

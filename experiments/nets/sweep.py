@@ -384,8 +384,7 @@ class _Run:
     def _workers(self) -> int:
         if self.sweep.workers is not None:
             return self.sweep.workers
-        threads = self.plan.train.get("threads", 1)
-        return max(1, len(machine_cores()[0]) // (threads if isinstance(threads, int) else 1))
+        return max(1, len(machine_cores()[0]) // self.plan.most_threads)
 
     def _time_steps(self) -> None:
         """Time training steps of the first seed of every network in turn, if the plan requests it and some are new."""

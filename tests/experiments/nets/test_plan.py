@@ -106,6 +106,20 @@ def test_the_seed_of_all_trainings_is_that_of_points_without_seeds() -> None:
     assert [point.options["seed"] for point in plan.known_points()] == [3, 0, 0, 1, 3]
 
 
+@pytest.mark.parametrize(
+    ("changes", "threads"),
+    [
+        ({}, 1),
+        ({"train": {"kind": "dense", "data": ["d"], "threads": 3}}, 3),
+        ({"train": {"data": ["d"], "resnet": {"threads": 4}}, "point": [], "space": [{"kind": ["lite", "resnet"]}]}, 4),
+        ({"point": [{"name": "a", "threads": 5}, {"name": "b"}]}, 5),
+        ({"search": "random", "points": 2, "space": [{"threads": {"low": 1, "high": 6}}]}, 6),
+    ],
+)
+def test_the_workers_of_a_plan_share_the_cores_by_its_most_threads(changes: dict[str, Any], threads: int) -> None:
+    assert planned(**changes).most_threads == threads
+
+
 def test_options_have_the_types_of_the_training() -> None:
     given = {"kind": "dense", "data": ["d"], "hidden": 8, "learning-rate": 0.02, "lambda": 1, "mirror": True}
     training = checked_training(given, "here")
