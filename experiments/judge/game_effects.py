@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ from experiments.matches.counted_games import CountedGames
 from experiments.matches.named_player import NamedPlayer, read_player
 from experiments.tuning.tune import chosen_parameters
 from lite.datasets.plan import plan_run
+from search.alphabeta.parameters import STEPS
 from search.system.bounds import check_numbers
 from search.system.options import OptionError
 
@@ -49,7 +51,8 @@ class GameEffectOptions:
     pairs: int = 1000
     """Pairs of games, each from one opening. An interrupted run reports its pairs if no more are requested."""
     change: tuple[str, ...] = ()
-    """Changes to measure, each in quotes: "futility_base=31 futility_margin=78" "skip_probcut=true"."""
+    """Changes to measure, each in quotes: "futility_base=31 futility_margin=78" "skip_probcut=true". No two may change
+    the same number or step."""
     names: tuple[str, ...] = ()
     """Parameters to measure if no change is given, by their names in search/alphabeta/parameters.py; without names,
     all."""
@@ -104,6 +107,7 @@ def measure_game_effects(options: GameEffectOptions, judging: Judging) -> GameEf
     named = _player(options, ())
     both = named.by_alphabeta
     factors = [_factor_of(options, change) for change in options.change] or _moved(options, both.parameters)
+    _check_apart(factors)
     if options.pairs < 2 * len(factors):
         raise OptionError(f"`pairs` {options.pairs}: too few for {len(factors)} changes", "pairs")
     games = 2 * options.pairs
@@ -168,6 +172,18 @@ def _factor_of(options: GameEffectOptions, change: str) -> Factor:
     return Factor("as it is", change, ({}, own), both.steps ^ changed.steps)
 
 
+def _check_apart(factors: Sequence[Factor]) -> None:
+    """Raise OptionError if two changes have the same number or step: a side with both would play only one of them."""
+    for one, other in combinations(factors, 2):
+        steps = one.toggled & other.toggled
+        shared = [name for name in one.parameters[1] if name in other.parameters[1]]
+        shared += [name for bit, name in enumerate(STEPS) if steps >> bit & 1]
+        if shared:
+            raise OptionError(
+                f"`change` {one.more} and {other.more}: both change {shared[0]}; measure them in two runs", "change"
+            )
+
+
 def _moved(options: GameEffectOptions, changes: Mapping[str, int]) -> list[Factor]:
     """Return a factor for each of the parameters: moved down, and up."""
     design = Design(chosen_parameters(options.names, options.nodes), changes, options.reach, options.seed)
@@ -184,6 +200,7 @@ class GameDesign:
     """The assignment of changes to players by the number of a pair."""
 
     factors: tuple[Factor, ...]
+    """Factors that have no number and no step in common."""
     seed: int
 
     def signs(self, pair: int) -> np.ndarray:
@@ -194,11 +211,11 @@ class GameDesign:
         """Yield the parameters and the steps of both players."""
         signs = self.signs(pair)
         for side in (signs, -signs):
-            parameters, toggled = dict(both.parameters), 0
+            parameters, steps = dict(both.parameters), both.steps
             for one, sign in zip(self.factors, side, strict=True):
                 parameters |= one.parameters[int(sign > 0)]
-                toggled |= one.toggled if sign > 0 else 0
-            yield parameters, both.steps ^ toggled
+                steps ^= one.toggled if sign > 0 else 0
+            yield parameters, steps
 
 
 class PairResults:
