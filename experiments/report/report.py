@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from experiments.report.training_section import training_section
 from experiments.report.tuning_section import tuning_section
 from experiments.tuning.tune import VERB as TUNE
 from lite.datasets.description import short_names
-from lite.run_folder import RECORD, find_run, read_run
+from lite.run_folder import RECORD, read_run
 from search.system.files import check_output, write_atomically
 
 MakeSection = Callable[[Sequence[Run]], Section]
@@ -59,7 +59,7 @@ class Report:
     """Options of a page."""
 
     runs: tuple[Path, ...]
-    """Run folders, or folders of such."""
+    """Run folders, or folders that hold runs at any depth."""
     output: Path = Path("report.html")
     """The page."""
     png: bool = False
@@ -107,7 +107,7 @@ def write_report(report: Report) -> Written:
 
 
 def find_runs(paths: Sequence[Path], shown: bool = True) -> list[Run]:
-    """Return the runs among folders, each once; for a folder that is no run itself, those directly in it.
+    """Return the runs among folders, each once; for a folder that is no run itself, those below it.
 
     `shown`: only runs that have a section. Raises OSError, or ValueError for a path without a run.
     """
@@ -118,7 +118,7 @@ def find_runs(paths: Sequence[Path], shown: bool = True) -> list[Run]:
             raise FileNotFoundError(f"{path}: there is no such run")
         if not path.is_dir():
             raise ValueError(f"{path}: not a run folder; name a folder with a {RECORD}, or a folder of such")
-        inside = [path] if (path / RECORD).exists() else [one for one in sorted(path.iterdir()) if _is_run(one)]
+        inside = list(_runs_below(path))
         if not inside:
             read_run(path)  # says what the folder is instead
         known = [one for one in inside if verbs is None or read_run(one).verb in verbs]
@@ -132,8 +132,15 @@ def find_runs(paths: Sequence[Path], shown: bool = True) -> list[Run]:
     ]
 
 
-def _is_run(path: Path) -> bool:
-    return path.is_dir() and find_run(path) is not None
+def _runs_below(folder: Path) -> Iterator[Path]:
+    """Yield a folder if it is a run, else the runs below it. Runs inside a run are its parts; a link is followed if it
+    leads to a run."""
+    if (folder / RECORD).exists():
+        yield folder
+    else:
+        for path in sorted(folder.iterdir()):
+            if path.is_dir() and (not path.is_symlink() or (path / RECORD).exists()):
+                yield from _runs_below(path)
 
 
 def read_sections(runs: Sequence[Run]) -> list[Section]:

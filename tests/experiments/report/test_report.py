@@ -284,16 +284,26 @@ def test_a_folder_of_runs_is_expanded_with_unique_names(
     make_match(tmp_path / "deep" / "match")
     made(tmp_path / "data", RunPlan("selfplay"), ())
     (tmp_path / "notes.txt").write_text("no run")
-    runs = find_runs((tmp_path, tmp_path / "deep", match))
-    assert [run.path for run in runs] == [loop, match, tmp_path / "deep" / "match"]
-    assert [run.name for run in runs] == ["loop", f"{tmp_path.name}/match", "deep/match"]
+    runs = find_runs((match, tmp_path / "deep", tmp_path))
+    assert [run.path for run in runs] == [match, tmp_path / "deep" / "match", loop]
+    assert [run.name for run in runs] == [f"{tmp_path.name}/match", "deep/match", "loop"]
     again = (match, tmp_path / "deep" / ".." / "match")
     assert [(run.name, run.path) for run in find_runs(again)] == [("match", match)]
     monkeypatch.chdir(match)
     assert [run.name for run in find_runs((Path("."),))] == ["match"]
-    assert {run.path for run in find_runs((tmp_path,), shown=False)} == {loop, match, tmp_path / "data"}
     write_report(Report((tmp_path, tmp_path / "deep"), tmp_path / "page.html"))
     assert "deep/match" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_runs_are_found_at_any_depth_but_not_inside_runs(match: Path, loop: Path, tmp_path: Path) -> None:
+    judged = make_judgement(tmp_path / "runs" / "judge" / "moves", 1)
+    make_match(loop / "generation-001" / "gate")
+    data = made(tmp_path / "data", RunPlan("selfplay"), ())
+    (tmp_path / "runs" / "linked").symlink_to(match)
+    (tmp_path / "runs" / "round").symlink_to(tmp_path)
+    assert [run.path for run in find_runs((tmp_path,))] == [loop, match, judged]
+    assert {run.path for run in find_runs((tmp_path,), shown=False)} == {data, loop, match, judged}
+    assert [run.path for run in find_runs((tmp_path / "runs",))] == [judged, tmp_path / "runs" / "linked"]
 
 
 def test_folders_without_a_run_are_refused_by_name(match: Path, tmp_path: Path) -> None:
