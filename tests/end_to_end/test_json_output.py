@@ -42,17 +42,20 @@ def test_every_value_of_a_result_becomes_json() -> None:
     }
 
 
-def test_fields_are_left_out_of_dataclasses_but_not_of_mappings() -> None:
-    found = json.loads(json_text(RESULT, without=("job", "value")))
-    assert found["rows"] == [{"other": None}]
-    assert found["by_name"] == {"job": 3, "value": None, "inner": {"other": None}}
+def test_entries_are_left_out_of_the_object_but_not_of_its_parts() -> None:
+    found = json.loads(json_text(RESULT, {"job": 5, "more": Inner(4, None)}, without=("job", "path", "colour")))
+    assert found == {
+        "rows": [{"job": 1, "value": None, "other": None}],
+        "by_name": {"job": 3, "value": None, "inner": {"job": 2, "value": 0.5, "other": None}},
+        "more": {"job": 4, "value": None, "other": None},
+    }
 
 
 def test_several_results_are_one_object() -> None:
     assert json.loads(json_text(Inner(1, 2.0), {"more": [Inner(2, None)]}, without=("other",))) == {
         "job": 1,
         "value": 2.0,
-        "more": [{"job": 2, "value": None}],
+        "more": [{"job": 2, "value": None, "other": None}],
     }
 
 

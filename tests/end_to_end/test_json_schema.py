@@ -79,12 +79,15 @@ def test_the_schema_file_equals_the_schema_of_the_dataclasses():
         ("selfplay alphabeta", "default -o games --nodes 5 --positions 20 --workers 1"),
         ("match", "default lite-16-4-32 -o match --nodes 5 --games 2 --max-plies 20 --parallel 1"),
         ("report", "RUN --verify"),
+        ("judge moves", "default positions.sfen --judge liteshogi --judge-nodes 9 --judge-option USI_Hash=16"),
+        ("judge health", "default SAMPLE --nodes 50 --long-nodes 90 --count 2"),
     ],
 )
 def test_printed_objects_match_their_schema(command, arguments, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("problems.sfen").write_text('{"sfen": "4k4/9/4G4/9/9/9/9/9/9 b G 1", "ply": 1}\n')
     Path("game.usi").write_text("startpos moves 7g7f resign\n")
+    Path("positions.sfen").write_text("startpos moves 7g7f 3c3d\n")
     with RunWriter(Path("run"), RunPlan("match", files={str(SAMPLE): sha256_of(SAMPLE)})):
         pass
     words = [{"SAMPLE": str(SAMPLE), "RUN": "run"}.get(word, word) for word in arguments.split()]

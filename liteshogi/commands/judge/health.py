@@ -27,12 +27,7 @@ class Command(HealthOptions):
 
     def run(self) -> None:
         report = examine(self)
-        print(as_json(report) if self.json else as_text(report))
-
-
-def as_json(report: HealthReport) -> str:
-    """Return the report as JSON, without the numbers of the jobs."""
-    return json_text(report, without=("job",))
+        print(json_text(report) if self.json else as_text(report))
 
 
 def as_text(report: HealthReport) -> str:

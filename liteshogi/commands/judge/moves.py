@@ -33,7 +33,7 @@ class Command(LossOptions):
 
 def as_json(report: LossReport) -> str:
     """Return the report as JSON, with the positions of the greatest losses also in a list of their own."""
-    return json_text(report, {"worst": report.worst}, without=("job",))
+    return json_text(report, {"worst": report.worst})
 
 
 def as_text(report: LossReport) -> str:

@@ -27,7 +27,7 @@ from experiments.judge.health import (
 )
 from experiments.judge.losses import CLIP
 from experiments.judge.selection import LEAD, position_at, read_recorded
-from liteshogi.commands.judge.health import as_json, as_text
+from liteshogi.commands.judge.health import as_text
 from search.alphabeta.parameters import STEPS
 from search.rules.sfen import get_sfen
 from search.score import MATE, is_mate
@@ -51,7 +51,6 @@ def test_a_long_search_agrees_with_itself(options, tmp_path):
     assert abs(report.teacher.mean) <= OPTIONS.balance
     assert examine(options) == report
     assert examine(replace(options, workers=1, output=tmp_path / "one")) == report
-    assert "job" not in as_json(report)
     assert "teacher's sign" in as_text(report)
 
 
