@@ -253,9 +253,12 @@ def _chart(title: str, rows: Sequence[Row], encoding: Spec, layers: list[Spec], 
 
 def _drawn(row: Row) -> Row:
     """Return a row as it is drawn: numbers are rounded, and fields have the names that a reader sees."""
-    return {
-        label(name): float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value for name, value in row.items()
-    }
+    return {label(name): _rounded(value) if isinstance(value, float) else value for name, value in row.items()}
+
+
+def _rounded(value: float) -> float:
+    """Return a number as it is drawn."""
+    return float(f"{value:.{DIGITS}g}")
 
 
 def _measure(rows: Sequence[Row], name: str, field: str | None = None) -> Spec:
@@ -271,7 +274,8 @@ def _digits(values: Iterable[Any]) -> Spec:
 
 
 def _log_ticks(values: Sequence[float]) -> list[float]:
-    """Return round numbers from the least to the greatest value, with several in each power of ten."""
+    """Return round numbers from the least to the greatest value, with several in each power of ten; these two values
+    where fewer than two round numbers lie between them."""
     least, most = min((value for value in values if value > 0), default=1.0), max(values)
     powers = range(math.floor(math.log10(least)), math.floor(math.log10(max(most, least))) + 1)
     for digits in TICK_DIGITS:
@@ -279,7 +283,7 @@ def _log_ticks(values: Sequence[float]) -> list[float]:
         ticks = [tick for tick in ticks if least <= tick <= most]
         if len(ticks) >= LEAST_TICKS:
             break
-    return ticks
+    return ticks if len(ticks) > 1 else sorted({_rounded(least), _rounded(max(most, least))})
 
 
 def _wrapped(name: str) -> list[str]:

@@ -52,6 +52,15 @@ def test_whole_numbers_have_one_tick_each(steps: tuple[int, ...], ticks: list[st
     assert texts[: texts.index("generation")] == ticks
 
 
+@pytest.mark.parametrize(("costs", "ticks"), [((202.25, 248), ["202.25", "248"]), ((54.125,), ["54.125"])])
+def test_a_logarithmic_axis_without_round_numbers_has_ticks_at_its_ends(
+    costs: tuple[float, ...], ticks: list[str]
+) -> None:
+    rows: list[Row] = [{"ns": ns, "d1-RMSE": 0.1, "kind": "dense"} for ns in costs]
+    texts = drawn_texts(points("nets", rows, "ns", "d1-RMSE", "kind", log=True))
+    assert texts[: texts.index("ns")] == ticks
+
+
 def test_lines_of_one_colour_have_different_dashes() -> None:
     def dashes(count: int) -> list[tuple[str, str]]:
         rows: list[Row] = [{"run": f"run {n}", "step": s, "loss": n + s} for n in range(count) for s in (1, 2)]

@@ -348,7 +348,14 @@ def test_an_error_names_a_damaged_run_once(match: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("costs", "ticks"),
-    [((43, 194), [50, 70, 100, 150]), ((69.6, 118), [70, 80, 90, 100]), ((0.1, 30), [0.1, 30]), ((60, 60), [])],
+    [
+        ((43, 194), [50, 70, 100, 150]),
+        ((69.6, 118), [70, 80, 90, 100]),
+        ((0.1, 30), [0.1, 30]),
+        ((160.25, 190), [160.25, 190]),
+        ((43, 57), [43, 57]),
+        ((60, 60), [60]),
+    ],
 )
 def test_a_logarithmic_axis_has_ticks_over_all_of_it(costs: tuple[float, float], ticks: list[float]) -> None:
     rows = [{"cost": cost, "worth": 1.0, "kind": "one"} for cost in costs]
