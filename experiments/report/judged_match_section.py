@@ -45,11 +45,9 @@ def judged_match_section(runs: Sequence[Run]) -> Section:
 
 
 def _report(run: Run) -> SharesReport | None:
-    """Return the shares of a match; None before its first pair."""
-    lines = list(read_lines(run.path, LandedJob))
-    if not lines:
-        return None
-    shares = Shares(1 + max(line.job for line in lines))
-    for line in lines:
+    """Return the shares of the games that the last call asked for; None before the first pair."""
+    shares = Shares(int(run.record.goal["games"]) // 2)
+    for line in read_lines(run.path, LandedJob):
         shares.see(line.job, line.counts)
-    return shares.report()
+    games, _ = shares.measure()
+    return shares.report() if games else None

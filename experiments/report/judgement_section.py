@@ -23,7 +23,8 @@ def judgement_section(runs: Sequence[Run]) -> Section:
     for run in runs:
         record = run.record
         judge = f"{record.conditions['judge']['name']}, {record.options['judge_nodes']:,} nodes"
-        positions = list(read_lines(run.path, JudgedPosition))
+        count = record.goal["count"]
+        positions = [row for row in read_lines(run.path, JudgedPosition) if count is None or row.job < count]
         names = [str(name) for name in record.goal["variants"]]
         if not positions:
             cells += [[run.name, f"{record.goal['engine']}, {name}", "no position yet", "", judge] for name in names]

@@ -182,6 +182,8 @@ def test_a_report_shows_a_judged_match(match, scripted, tmp_path):
     assert line[3:8] == ["Scripted, 500 nodes", "7", "6", "0", f"{share:.3f} +- {error:.3f}"]
     assert section.origins[0].command.startswith("judge match from Python: openings=3, nodes=200, plies=7")
     assert {check.state for check in verify([match.output])} == {SAME}
+    play_judged_match(replace(match, games=4), judged_by(scripted, tmp_path))
+    assert judged_match_section([run_of(match)]).tables[0].lines[0][5] == "4"  # further games do not count
 
 
 def test_a_report_shows_an_empty_match_and_refuses_a_damaged_one(match, scripted, tmp_path):

@@ -116,11 +116,11 @@ def judgement(tmp_path: Path) -> Path:
     return make_judgement(tmp_path / "judged", 1)
 
 
-def make_judgement(folder: Path, positions: int) -> Path:
+def make_judgement(folder: Path, positions: int, count: int | None = None) -> Path:
     plan = RunPlan(
         "judge moves",
         {"judge_nodes": 10},
-        {"engine": "mine", "variants": ["as it is"]},
+        {"engine": "mine", "variants": ["as it is"], "count": count},
         conditions={"judge": {"name": "theirs"}},
     )
     return made(folder, plan, [replace(LOSS, job=job, losses=(100 + job,)) for job in range(positions)])

@@ -130,6 +130,12 @@ def test_judged_moves_without_an_error_are_shown(tmp_path: Path, positions: int,
     assert not any(f"{LOSS} from" in row for chart in section.charts for row in chart.spec["data"]["values"])
 
 
+def test_judged_moves_beyond_the_count_are_not_shown(tmp_path: Path) -> None:
+    section = judgement_section([run_of(make_judgement(tmp_path / "run", 5, count=2))])
+    assert section.tables[0].lines[0][2] == "100.5 +- 0.5"
+    assert len(section.boards) == 2
+
+
 def test_boards_are_in_the_page_with_its_font(tmp_path: Path) -> None:
     write_report(Report((make_judgement(tmp_path / "run", 2),), tmp_path / "page.html"))
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
