@@ -198,6 +198,7 @@ class Results:
         self._positions, self._rounds = positions, rounds
         self.total: int | None = positions * (rounds + 1)
         self._found: dict[int, np.ndarray] = {}
+        self._level: np.ndarray | None = None
 
     def jobs(self) -> Iterator[tuple[int, tuple[int, int]]]:
         """Yield (index of a position, round). In round 0 nothing is moved: the second search has twice the nodes."""
@@ -207,10 +208,13 @@ class Results:
     def see(self, number: int, counts: Counts) -> None:
         """Take note of a pair of searches."""
         self._found[number] = np.array([[counts[f"{name} {side}"] for name in (*MEASURES, TIME)] for side in SIDES])
+        if self._level is None and all(place in self._found for place in range(self._positions)):
+            first = [self._found[place][:, : len(MEASURES)] for place in range(self._positions)]
+            self._level = np.mean(first, axis=0)
 
     def has_enough(self) -> bool:
-        """Return False: all rounds are searched."""
-        return False
+        """Return whether `levels` refuses round 0, so that further rounds would be in vain."""
+        return self._level is not None and not _is_nearer(self._level)
 
     def measure(self) -> tuple[int, str]:
         """Return (pairs, text) for the progress line."""
@@ -218,12 +222,12 @@ class Results:
 
     def levels(self) -> np.ndarray:
         """Return f8 (2, measures): mean MEASURES of the search as it is, and with twice the nodes."""
-        level = np.mean([self._found[place][:, : len(MEASURES)] for place in range(self._positions)], axis=0)
-        if not (level[0] - level[1] > 0).all():
+        assert self._level is not None, "round 0 is not whole"
+        if not _is_nearer(self._level):
             raise ValueError(
                 "twice the nodes bring the search no nearer to the judge; give the judge more nodes, or more positions"
             )
-        return level
+        return self._level
 
     @property
     def pairs(self) -> int:
@@ -253,6 +257,11 @@ class Results:
                 strict=True,
             )
         }
+
+
+def _is_nearer(level: np.ndarray) -> bool:
+    """Return whether twice the nodes lessen every measure of `Results.levels`."""
+    return bool((level[1] < level[0]).all())
 
 
 def effects(signs: np.ndarray, better: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -138,6 +138,17 @@ def test_worth_is_for_one_step_up_in_hundredths_of_doubled_nodes():
         assert row.worth_error == row.cost_error == 0
 
 
+@pytest.mark.parametrize(("error_of_doubled", "in_vain"), [(0.2, False), (0.3, True)])
+def test_the_work_ends_where_twice_the_nodes_gain_nothing(error_of_doubled, in_vain):
+    results = Results(2, 5)
+    for number in range(2):
+        assert not results.has_enough()
+        counts = {f"{name} first": 0.3 for name in (*MEASURES, TIME)}
+        counts |= {f"{name} second": 0.2 for name in (*MEASURES, TIME)} | {"disagreed second": error_of_doubled}
+        results.see(number, counts)
+    assert results.has_enough() == in_vain
+
+
 def test_equal_pairs_of_a_position_count_once_in_the_error():
     """All rounds of a position have the same result, so the error is that of four positions."""
     design, results = Design(chosen_parameters(NAMES[:1], NODES), {}, 4.0, 1), Results(4, 100)
