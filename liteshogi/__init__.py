@@ -4,11 +4,10 @@
     evaluate_sfens(load_network("default"), ["startpos"])
     AlphaBetaEngine("default").analyse("startpos", nodes=100_000, multipv=3)
 
-Every verb of the command line that makes or measures something is a function here. Functions with many options take
-one dataclass: `convert` (`Conversion`), `train_value` (`ValueTraining`, with `LiteConfig`, `DenseConfig` or another
-network), `self_play` (`SelfPlay`), `play_counted_match` (`CountedMatch`, optionally with an `Sprt`). `fold_file` and
-`measure_network`, the verb `test`, take arguments. Files may be a str or any path-like object, and one file may stand
-for a sequence of files.
+The main verbs of the command line are functions here. Functions with many options take one dataclass: `convert`
+(`Conversion`), `train_value` (`ValueTraining`, with `LiteConfig`, `DenseConfig` or another network), `self_play`
+(`SelfPlay`), `play_counted_match` (`CountedMatch`, optionally with an `Sprt`). `fold_file` and `measure_network`, the
+verb `test`, take arguments. Files may be a str or any path-like object, and one file may stand for a sequence of files.
 For a type checker, the fields of the dataclasses are as declared: a Path, a tuple of Paths, and a str for a network
 that plays.
 
