@@ -24,7 +24,7 @@ from lite.records.formats import HCPE
 from search.rules.position import in_check
 from search.rules.shogi import EMPTY, PROMOTE
 from search.score import is_mate
-from search.system.bounds import MOST_AT_ONCE, check_numbers
+from search.system.bounds import MOST_AT_ONCE, check_number, check_numbers
 from search.system.options import OptionError
 
 VERB = "judge health"
@@ -45,7 +45,7 @@ class HealthOptions:
     nodes: tuple[int, ...] = (1_000, 4_000, 40_000)
     """Nodes of the searches that are compared with the teacher, rising."""
     long_nodes: int = 400_000
-    """Nodes of the search whose moves the others are compared with."""
+    """Nodes of the search whose moves the others are compared with; at least the largest of `nodes`."""
     count: int = 200
     """Number of quiet positions, one per game; as many positions near games' ends are searched again."""
     balance: int = 600
@@ -188,11 +188,14 @@ def examine(options: HealthOptions) -> HealthReport:
     """Examine a search; the same call resumes. Raises OSError or ValueError, KeyboardInterrupt."""
     if not options.nodes:
         raise OptionError("`nodes`: at least one number is needed", "nodes")
-    check_numbers(options, "nodes", "long_nodes", "count")
+    check_numbers(options, "nodes", "count")
+    if list(options.nodes) != sorted(set(options.nodes)):
+        raise OptionError(f"`nodes` {' '.join(map(str, options.nodes))}: must rise", "nodes")
+    check_number("long_nodes", options.long_nodes, options.nodes[-1])
     check_numbers(options, "balance", least=0)
     check_numbers(options, "workers", most=MOST_AT_ONCE)
     check_numbers(options, "seed", least=0, most=None)
-    judged = read_judged(options.engine, options.option, max(options.nodes), options.each_step)
+    judged = read_judged(options.engine, options.option, options.nodes[-1], options.each_step)
     games = list(read_recorded(options.games))
     order = np.random.default_rng(options.seed).permutation(len(games)).tolist()
     quiet = _first(options.count, (_quiet(games[place], options) for place in order))

@@ -164,6 +164,9 @@ def test_changes_by_depth_end_where_half_of_the_searches_end():
     ("changes", "words"),
     [
         ({"count": 0}, "must be at least 1"),
+        ({"nodes": (900, 100)}, "`nodes` 900 100: must rise"),
+        ({"nodes": (100, 100)}, "`nodes` 100 100: must rise"),
+        ({"long_nodes": 800}, "`long_nodes` 800: must be at least 900"),
         ({"option": ("skip_nothing=true",)}, "`option` skip_nothing"),
         ({"games": (ROOT / "tests" / "data" / "README.md",)}, "README.md"),
     ],
