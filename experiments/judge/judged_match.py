@@ -25,7 +25,7 @@ from experiments.judge.judge import Judge, Judging
 from experiments.judge.losses import clipped
 from experiments.league.participant import parse_participant
 from experiments.matches.counted_games import CountedGames
-from experiments.matches.named_player import read_player
+from experiments.matches.named_player import names_of_two, read_player
 from experiments.matches.pair import COLOURS, line_of
 from lite.datasets.plan import plan_run
 from search.rules.sfen import move_to_usi
@@ -95,6 +95,7 @@ def play_judged_match(match: JudgedMatch, judging: Judging) -> JudgedMatchReport
     lines = counted.lines()
     players = [parse_participant(text) for text in (match.first, match.second)]
     first, second = (read_player(one.command, one.options, match.nodes, 0) for one in players)
+    names = names_of_two(first, second, [one.label for one in players])
     shares = Shares(match.games // 2)
     with judging.open() as judge:
         task = JudgedTask(first.by_alphabeta, second.by_alphabeta, judge, lines, match.plies, match.seed)
@@ -108,7 +109,7 @@ def play_judged_match(match: JudgedMatch, judging: Judging) -> JudgedMatchReport
         plan = plan_run(
             VERB,
             deciding,
-            goal={"games": match.games, "players": [first.name(False), second.name(False)]},
+            goal={"games": match.games, "players": names},
             sources={"openings": [match.openings]},
             nets={"first": first.net, "second": second.net},
             conditions={**first.conditions, **judge.conditions},
@@ -118,8 +119,8 @@ def play_judged_match(match: JudgedMatch, judging: Judging) -> JudgedMatchReport
         produce(judging.place(match.output), plan, task, jobs, referee=shares, keep=judge.keep)
     return JudgedMatchReport(
         **vars(shares.report()),
-        first=players[0].name,
-        second=players[1].name,
+        first=names[0],
+        second=names[1],
         judge=judge.engine.id_name,
         judge_nodes=judge.nodes,
         nodes=match.nodes,

@@ -12,7 +12,7 @@ from pathlib import Path
 from experiments.elo.sprt import Sprt
 from experiments.jobs.produce import produce
 from experiments.matches.counted_games import OTHER_GAMES, CountedGames
-from experiments.matches.named_player import NamedPlayer, read_player
+from experiments.matches.named_player import NamedPlayer, names_of_two, read_player
 from experiments.matches.standing import Standing, StandingReport
 from lite.datasets.plan import plan_run
 from lite.run_folder import RunPlan
@@ -85,24 +85,15 @@ def play_counted_match(match: CountedMatch) -> MatchReport:
     if first.name(True) == second.name(True):
         same = "both players are the same, so each pair is one game played twice"
         report = replace(report, remarks=(*report.remarks, same))
-    names = _names(match, first, second)
+    names = names_of_two(first, second, match.labels)
     return MatchReport(
         **vars(report),
-        first=names["first"],
-        second=names["second"],
+        first=names[0],
+        second=names[1],
         positions_per_hour=round(an_hour),
         parallel=match.parallel,
         folder=match.output,
     )
-
-
-def _names(match: CountedMatch, first: NamedPlayer, second: NamedPlayer) -> dict[str, str]:
-    """Return {first, second}: labels, or networks, by no more of their paths than differs, and options."""
-    whole = first.name(False) == second.name(False)
-    names = {"first": first.name(whole), "second": second.name(whole)}
-    if first.name(True) == second.name(True):
-        names = {side: f"{side} {name}" for side, name in names.items()}
-    return {side: label or name for label, (side, name) in zip(match.labels, names.items(), strict=True)}
 
 
 def _plan(match: CountedMatch, first: NamedPlayer, second: NamedPlayer, lines: tuple[str, ...]) -> RunPlan:
@@ -112,7 +103,7 @@ def _plan(match: CountedMatch, first: NamedPlayer, second: NamedPlayer, lines: t
     return plan_run(
         VERB,
         match.deciding(lines, players),
-        goal={"games": match.games, "sprt": test, "players": list(_names(match, first, second).values())},
+        goal={"games": match.games, "sprt": test, "players": names_of_two(first, second, match.labels)},
         nets={"first": first.net, "second": second.net},
         conditions=first.conditions,
     )

@@ -82,6 +82,16 @@ def player_name(network_path: str, limits: Mapping[str, int], chosen: Mapping[st
     return f"{network_path} ({', '.join([*words, *(f'{option}={value}' for option, value in chosen.items())])})"
 
 
+def names_of_two(first: NamedPlayer, second: NamedPlayer, labels: Sequence[str]) -> tuple[str, str]:
+    """Return the names of a match's players for readers: labels, or where these are empty networks, by no more of their
+    paths than differs, and options. Players that are the same are called first and second."""
+    whole = first.name(False) == second.name(False)
+    names = [one.name(whole) for one in (first, second)]
+    if first.name(True) == second.name(True):
+        names = [f"{side} {name}" for side, name in zip(("first", "second"), names, strict=True)]
+    return labels[0] or names[0], labels[1] or names[1]
+
+
 def plays_in_process(command: str) -> bool:
     """Return whether `read_player` takes a command, or reports what is wrong with it: a network, or this engine."""
     program, _ = engine_of(command)

@@ -91,6 +91,17 @@ def test_equal_players_score_half_and_swapped_players_the_complement(match, tmp_
     assert (one.first, other.second) == ("changed", "changed")
 
 
+def test_networks_of_one_file_name_are_named_by_their_folders(match, scripted, tmp_path):
+    nets = [tmp_path / folder / "net.safetensors" for folder in ("old", "new")]
+    for net in nets:
+        net.parent.mkdir()
+        net.write_bytes(network_file("default").read_bytes())
+    match = replace(match, first=str(nets[0]), second=str(nets[1]), games=2)
+    report = play_judged_match(match, judged_by(scripted, tmp_path))
+    assert [report.first, report.second] == [f"{net} (200 nodes)" for net in nets]
+    assert read_run(match.output).goal["players"] == [report.first, report.second]
+
+
 def test_the_error_is_the_standard_error_of_the_pairs():
     shares = Shares(3)
     for number, (black, white, ended) in enumerate(((0.5, 0.7, 0), (0.2, 0.4, 1), (0.9, 0.9, 2), (0.1, 0.1, 2))):
@@ -178,7 +189,7 @@ def test_a_report_shows_a_judged_match(match, scripted, tmp_path):
     assert (row[RATE], row["games"]) == (pytest.approx(share, abs=1e-4), 6)
     assert row[f"{RATE} to"] - row[RATE] == pytest.approx(student(report.pairs - 1) * error, abs=1e-3)
     (line,) = section.tables[0].lines
-    assert line[1:3] == ["default (200 nodes, futility_margin=250)", "default (200 nodes)"]
+    assert line[1:3] == [report.first, report.second] == ["mine", "default (200 nodes)"]
     assert line[3:8] == ["Scripted, 500 nodes", "7", "6", "0", f"{share:.3f} +- {error:.3f}"]
     assert section.origins[0].command.startswith("judge match from Python: openings=3, nodes=200, plies=7")
     assert {check.state for check in verify([match.output])} == {SAME}
