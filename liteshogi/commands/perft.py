@@ -10,6 +10,7 @@ from lite.amounts import amount
 from liteshogi.commands.arguments import Json
 from liteshogi.json_output import json_text
 from search.rules.perft import measure_perft, timed_perft
+from search.system.bounds import check_unused
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Command:
         print(f"{nodes} sequences of {amount(self.depth, 'move')} in {seconds:.2f} s")
 
     def _bench(self) -> None:
+        """Print the speeds. Raises OptionError for options of a count."""
+        check_unused(self, "bench", "position", "depth", "divide")
         speed = measure_perft()
         if self.json:
             print(json_text(speed))

@@ -16,7 +16,7 @@ from experiments.report.verify import CHANGED, Check, verify
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Output, Overwrite, part
 from liteshogi.json_output import json_text
-from search.system.options import OptionError
+from search.system.bounds import check_unused
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,7 @@ class Command(Report):
 
     def _verify(self) -> None:
         """Exit with 1 if anything has changed. Raises OptionError for options of the page."""
-        for name in ("output", "png", "overwrite"):
-            if getattr(self, name) != getattr(Command, name):
-                raise OptionError(f"`{name}`: has no effect with `verify`; leave out one of them", name, "verify")
+        check_unused(self, "verify", "output", "png", "overwrite")
         checks = verify(self.runs)
         if self.json:
             print(json_text(PrintedChecks(tuple(checks)), readable=True))

@@ -53,6 +53,14 @@ def check_used(options: Any, name: str, *needed: str) -> None:
         raise OptionError(f"`{name}` {value}: has no effect without {uses}", name, *needed)
 
 
+def check_unused(options: Any, other: str, *names: str) -> None:
+    """Raise OptionError if one of the fields `names`, which have no effect with field `other`, differs from its class's
+    default."""
+    for name in names:
+        if getattr(options, name) != getattr(type(options), name):
+            raise OptionError(f"`{name}`: has no effect with `{other}`; leave out one of them", name, other)
+
+
 def check_threads(count: int) -> None:
     """Raise ValueError unless a search may have `count` threads."""
     if not 1 <= count <= MOST_THREADS:

@@ -231,6 +231,8 @@ def test_errors_are_one_line(arguments):
         ("export default -o OUT.h --no-draw", "--no-draw: is for policy-value networks"),
         ("test default SAMPLE --precision bfloat16", "--precision bfloat16: is for policy-value networks"),
         ("bench reading SAMPLE --threads 2", "--threads 2: is for --together"),
+        ("perft startpos 5 --bench", "DEPTH: has no effect with --bench"),
+        ("perft --divide --bench", "--divide: has no effect with --bench"),
         ("report", "no run: name run folders"),
         ("export missing.safetensors -o OUT.onnx", "missing.safetensors: there is no such network"),
         ("import none.bin -o OUT.safetensors", "none.bin: there is no such file"),

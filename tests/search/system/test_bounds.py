@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.system.bounds import MOST, check_number, check_numbers
+from search.system.bounds import MOST, check_number, check_numbers, check_unused
 from search.system.options import OptionError
 
 NUMBERS = st.integers(-5, 10) | st.integers(MOST - 5, MOST + 5)
@@ -31,6 +32,20 @@ def test_numbers_that_are_not_whole_are_refused(number):
     check_number("positions", np.int64(20))
     with pytest.raises(OptionError, match=f"^`positions` {re.escape(str(number))}: "):
         check_number("positions", number)
+
+
+@dataclass(frozen=True)
+class Options:
+    depth: int = 4
+    divide: bool = False
+    bench: bool = False
+
+
+def test_an_option_without_effect_is_refused_where_it_differs_from_its_default():
+    check_unused(Options(bench=True), "bench", "depth", "divide")
+    with pytest.raises(OptionError, match="`depth`: has no effect with `bench`") as refused:
+        check_unused(Options(depth=5, bench=True), "bench", "depth", "divide")
+    assert refused.value.fields == ("depth", "bench")
 
 
 def test_every_given_number_is_checked():
