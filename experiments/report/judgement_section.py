@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from experiments.elo.strength import student
+from experiments.games.game_position import GamePosition
 from experiments.judge.losses import JudgedPosition, error_text, variant_losses, worst_of
 from experiments.report.charts import Row, around, intervals
 from experiments.report.section import Board, Run, Section, Table, origin_of
 from lite.run_folder import read_lines
+from search.rules.sfen import get_sfen
 
 LOSS = "loss per move, centipawns"
 BOARDS = 6
@@ -47,5 +49,7 @@ def judgement_section(runs: Sequence[Run]) -> Section:
 
 
 def _board(run: str, row: JudgedPosition) -> Board:
+    """Return the board of a position. Raises ValueError for an SFEN that is none, which could not be drawn."""
+    sfen = get_sfen(GamePosition.parse(row.sfen).set_up())
     chosen = f"{row.moves[0]} is chosen ({row.scores[0]:+d})"
-    return Board(row.sfen, (f"{run}: {chosen}", f"{row.best_move} is the judge's ({row.best:+d})", row.sfen))
+    return Board(sfen, (f"{run}: {chosen}", f"{row.best_move} is the judge's ({row.best:+d})", sfen))

@@ -9,6 +9,8 @@ import pytest
 
 from experiments.report.report import find_runs, read_sections
 from experiments.report.verify import verify
+from lite.run_folder import RESULTS
+from tests.experiments.report.conftest import LOSS
 from tests.fuzz.exchange import files
 from tests.fuzz.reader import check_message
 
@@ -40,6 +42,13 @@ def exchange(run: Path, every: int) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_some_exchanged_values_are_shown_or_refused(kind: str, request: pytest.FixtureRequest) -> None:
     exchange(request.getfixturevalue(kind), 509)
+
+
+def test_a_board_that_cannot_be_drawn_is_refused(judgement: Path) -> None:
+    results = judgement / RESULTS
+    results.write_text(results.read_text().replace(LOSS.sfen, "x"))
+    with pytest.raises(ValueError, match=r"judged: cannot be shown .* restore its files"):
+        read_sections(find_runs([judgement]))
 
 
 @pytest.mark.slow
