@@ -19,7 +19,8 @@ from experiments.arena.process import ARENA, GAMES, LOG, check_arena, run_arena,
 from experiments.games.openings import read_openings
 from experiments.jobs.produce import report_complete
 from experiments.jobs.progress import Progress
-from experiments.usi_client.engines import OURS, Engine, ask_engine, engine_command
+from experiments.usi_client.engines import Engine, ask_engine, engine_command
+from experiments.usi_client.identity import playing_conditions
 from lite.amounts import amount
 from lite.datasets.plan import plan_run
 from lite.datasets.provenance import sha256_of
@@ -152,17 +153,8 @@ def play_engines(
 
 
 def _plan(rules: UsiGames, verb: str, engines: dict[str, Engine], names: dict[str, str], gauntlet: bool) -> RunPlan:
-    """Return the plan of a run: an engine is known by its command, options, files and this project's variables."""
+    """Return the plan of a run. Raises as `playing_conditions`."""
     digests = {path: sha256_of(path) for engine in engines.values() for path in engine.files()}
-    identities = {
-        seat: {
-            "command": [str(engine.program), *engine.arguments],
-            "options": engine.options,
-            "environment": {name: value for name, value in engine.environment.items() if name.startswith(OURS)},
-            "files": {str(path): digests[path][:16] for path in engine.files()},
-        }
-        for seat, engine in engines.items()
-    }
     # Without the fields of a subclass: of two players, or of a command.
     fixed = [name for name in UsiGames.__dataclass_fields__ if name not in ("output", "openings")]
     options = {name: value for name, value in asdict(rules).items() if name in fixed}
@@ -171,7 +163,7 @@ def _plan(rules: UsiGames, verb: str, engines: dict[str, Engine], names: dict[st
         verb,
         options | {"gauntlet": gauntlet},
         goal={"players": list(names.values())},
-        conditions=identities,
+        conditions=playing_conditions(engines, digests),
         others=[*digests, *([rules.openings] if rules.openings else [])],
     )
 

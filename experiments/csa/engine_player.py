@@ -10,7 +10,7 @@ from typing import Self
 
 from experiments.csa.events import Events, Thought
 from experiments.usi_client.dialogue import Dialogue
-from experiments.usi_client.engines import READY_SECONDS, USIOK_SECONDS, Engine
+from experiments.usi_client.engines import READY_SECONDS, Engine
 from experiments.usi_client.searcher import Answer
 
 LONGEST_SEARCH = 86_400.0
@@ -101,14 +101,8 @@ class EnginePlayer:
         self._end()
 
     def _start(self) -> Dialogue:
-        """Start the engine and set its options. Raises ValueError."""
-        engine = self._engine
-        command = [str(engine.program), *engine.arguments]
-        self._dialogue = dialogue = Dialogue(" ".join(command), command, engine.directory, engine.environment)
-        dialogue.send("usi")
-        dialogue.until("usiok", USIOK_SECONDS)
-        for name, value in engine.options.items():
-            dialogue.send(f"setoption name {name} value {value}")
+        """Start the engine. Raises ValueError."""
+        self._dialogue = dialogue = self._engine.start()
         return dialogue
 
     def _get_ready(self, dialogue: Dialogue) -> None:
@@ -171,5 +165,4 @@ def best_line(lines: Sequence[str]) -> list[str]:
 
 
 def _answer(dialogue: Dialogue) -> Answer:
-    lines = dialogue.until("bestmove", LONGEST_SEARCH, notice=False)
-    return Answer([*lines[-1].split(), ""][1], lines)
+    return Answer.of(dialogue.until("bestmove", LONGEST_SEARCH, notice=False))

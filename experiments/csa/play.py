@@ -24,7 +24,8 @@ from experiments.csa.game_summary import Summary
 from experiments.csa.server_play import DELAY, MARGIN, ServerPlay
 from experiments.csa.server_results import LostConnection, ServerGameLine, ServerReport, report_of
 from experiments.csa.session import agree, log_in, wait_for_summary
-from experiments.usi_client.engines import OURS, Engine, ask_engine
+from experiments.usi_client.engines import Engine, ask_engine
+from experiments.usi_client.identity import playing_conditions
 from lite.amounts import amount
 from lite.datasets.plan import plan_run
 from lite.datasets.provenance import sha256_of
@@ -83,13 +84,7 @@ def _plan(options: ServerPlay, engine: Engine) -> RunPlan:
     found = {name: value for name, value in asdict(options).items() if name != "output"}
     account = {name: found.pop(name) for name in ("host", "port", "name")}
     digests = {path: sha256_of(path) for path in engine.files()}
-    identity = {
-        "program": [str(engine.program), *engine.arguments],
-        "options": engine.options,
-        "environment": {name: value for name, value in engine.environment.items() if name.startswith(OURS)},
-        "files": {str(path): digest[:16] for path, digest in digests.items()},
-    }
-    return plan_run(VERB, account, goal=found | {"player": identity}, others=list(digests))
+    return plan_run(VERB, account, goal=found | playing_conditions({"player": engine}, digests), others=list(digests))
 
 
 class _Client:

@@ -95,6 +95,20 @@ class Engine:
     ready_seconds: float
     """Seconds from `isready` to `readyok`."""
 
+    def start(self) -> Dialogue:
+        """Start the engine and set its options; `isready` is left to the caller. Raises ValueError."""
+        command = [str(self.program), *self.arguments]
+        dialogue = Dialogue(" ".join(command), command, self.directory, self.environment)
+        try:
+            dialogue.send("usi")
+            dialogue.until("usiok", USIOK_SECONDS)
+        except BaseException:
+            dialogue.__exit__()
+            raise
+        for name, value in self.options.items():
+            dialogue.send(f"setoption name {name} value {value}")
+        return dialogue
+
     def description(self, at_once: int) -> dict[str, Any]:
         """Return the engine's configuration for ShogiArena.
 

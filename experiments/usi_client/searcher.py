@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import weakref
 from dataclasses import dataclass
+from typing import Self
 
-from experiments.usi_client.dialogue import Dialogue
-from experiments.usi_client.engines import READY_SECONDS, USIOK_SECONDS, Engine
+from experiments.usi_client.engines import READY_SECONDS, Engine
 from lite.training.targets import MATE_SCORE
 from search.score import MATE
 
@@ -33,6 +33,11 @@ class Answer:
     """Best move in USI, or `resign` or `win`."""
     lines: list[str]
     """All lines up to `bestmove`."""
+
+    @classmethod
+    def of(cls, lines: list[str]) -> Self:
+        """Return the answer whose lines end with `bestmove`."""
+        return cls([*lines[-1].split(), ""][1], lines)
 
     @property
     def score(self) -> int | None:
@@ -67,13 +72,8 @@ class Searcher:
     """A running engine that searches one position after another; it ends with this object."""
 
     def __init__(self, engine: Engine) -> None:
-        command = [str(engine.program), *engine.arguments]
-        self._dialogue = Dialogue(" ".join(command), command, engine.directory, engine.environment)
+        self._dialogue = engine.start()
         weakref.finalize(self, self._dialogue.__exit__)
-        self._dialogue.send("usi")
-        self._dialogue.until("usiok", USIOK_SECONDS)
-        for name, value in engine.options.items():
-            self._dialogue.send(f"setoption name {name} value {value}")
         self.forget()
 
     def forget(self) -> None:
@@ -104,8 +104,7 @@ class Searcher:
         """Return the answer to `position POSITION` and `go LIMITS`. ValueError if the engine ends."""
         self._dialogue.send(f"position {position}")
         self._dialogue.send(f"go {limits}")
-        lines = self._dialogue.until("bestmove", ANSWER_SECONDS)
-        return Answer([*lines[-1].split(), ""][1], lines)
+        return Answer.of(self._dialogue.until("bestmove", ANSWER_SECONDS))
 
 
 def read_score(lines: list[str]) -> int | None:

@@ -29,7 +29,7 @@ for line in sys.stdin:
     if diary:
         print(line, end="", file=open(diary, "a"))
     if words[0] == "usi":
-        print("id name Scripted")
+        print("id name", "LiteShogi" if behaviour == "liteshogi" else "Scripted")
         print("option name EvalFile type filename default <empty>")
         print("option name Book Dir type string default book")
         print("option name Style type combo default Fast var Fast var Slow")
@@ -68,6 +68,8 @@ for line in sys.stdin:
             move += " ponder " + moves[(before + played + 1) % 4]
         print("info depth 1 score cp 12 pv", move)
         print("bestmove", "resign" if late and behaviour == "resign" else move, flush=True)
+    elif words[0] == "bench":
+        print("signature", open(__file__ + ".signature").read())
     elif words[0] == "quit":
         break
 """
@@ -81,12 +83,17 @@ class Scripted:
 
     def command(self, behaviour: str = "play") -> str:
         """Return the command of the engine with a behaviour: play, resign, ponder, crash, crash once, illegal, slow,
-        sleep, die, hang_up, mute, deaf, broken or shift_jis.
+        sleep, die, hang_up, mute, deaf, broken, shift_jis or liteshogi.
 
-        With `crash once` it crashes in the first game after this call.
+        With `crash once` it crashes in the first game after this call. With `liteshogi` it has the name of this engine
+        and the signature of the last `sign`.
         """
         Path(f"{self.program}.crashed").unlink(missing_ok=True)
         return f"'{self.program}' '{behaviour}'"
+
+    def sign(self, signature: int) -> None:
+        """Set the signature of the behaviour `liteshogi`."""
+        Path(f"{self.program}.signature").write_text(str(signature))
 
 
 @pytest.fixture(scope="session")

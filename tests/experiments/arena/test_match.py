@@ -139,6 +139,17 @@ def test_a_folder_of_another_match_is_refused_and_unchanged(played, scripted):
     assert {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()} == before
 
 
+def test_a_match_of_other_sources_of_this_engine_is_refused(scripted, tmp_path):
+    """Command, options and files are the same."""
+    scripted.sign(669983)
+    match = Match(scripted.command("liteshogi"), scripted.command(), games=2, max_plies=4, output=tmp_path / "run")
+    report = play_match(match)
+    assert play_match(match) == report
+    scripted.sign(669984)
+    with pytest.raises(OptionError, match='another first: signature "669983", not "669984"'):
+        play_match(match)
+
+
 def test_files_of_a_match_that_has_begun_must_stay_the_same(tmp_path):
     write_inputs(tmp_path, {"first.yaml": {"environment": {"HOME": "/a"}}})
     (tmp_path / "games").mkdir()
