@@ -20,6 +20,10 @@ TRIES = 1000
 """Random openings to try before giving up."""
 
 
+class NoOpening(ValueError):
+    """No random opening fits."""
+
+
 @dataclass(frozen=True)
 class Openings:
     """Positions from which games begin."""
@@ -32,12 +36,12 @@ class Openings:
     """Maximum number of random moves after a line."""
 
     def draw(self, random: np.random.Generator, fits: Callable[[str], bool] | None = None) -> str:
-        """Draw openings until one `fits`, and return it. ValueError if none does."""
+        """Draw openings until one `fits`, and return it. Raises NoOpening if none of `TRIES` does."""
         for _ in range(TRIES):
             opening = self.play_on(self.lines[int(random.integers(len(self.lines)))], random)
             if opening is not None and (fits is None or fits(opening)):
                 return opening
-        raise ValueError(f"none of {TRIES} random openings can be played; allow fewer random moves")
+        raise NoOpening(f"none of {TRIES} random openings can be played; allow fewer random moves")
 
     def play_on(self, line: str, random: np.random.Generator) -> str | None:
         """Return the line with random moves appended; its own moves stay, as they count for repetitions.

@@ -34,7 +34,7 @@ class PairWorker:
         full = replace(first, nodes=1, depth=0, level=None), replace(second, nodes=1, depth=0, level=None)
         Duel(*full, plies=1).play("startpos")
         if task.random_plies[1]:
-            self._is_balanced("startpos")
+            self._evaluate("startpos")
 
     def stop(self) -> None:
         """End the game under way."""
@@ -48,7 +48,7 @@ class PairWorker:
         games = []
         try:
             self._studio.forget()
-            opening = task.opening(number, random, self._is_balanced)
+            opening, is_even = task.opening(number, random, self._evaluate)
             for colour in COLOURS:
                 self._duel.forget()
                 out = bool(random.random() < task.played_out)
@@ -56,13 +56,14 @@ class PairWorker:
                 games.append(self._duel.play(opening, colour, seed, out))
         except (Cancelled, StudyStopped):
             raise Stopped from None
-        return pair_product(games, begun)
+        return pair_product(games, begun, is_even)
 
-    def _is_balanced(self, opening: str) -> bool:
+    def _evaluate(self, opening: str) -> int | None:
+        """Return the score of an opening for the mover; None if its game is over."""
         if self._duel.is_over(opening):
-            return False
+            return None
         pos = self._position
         set_game(pos, *split_moves(opening))
         code = np.frombuffer(encode(pos["board"], pos["hands"], int(pos["turn"]), HCP), np.uint8)
         scores, _ = self._studio.study(code[np.newaxis], SEARCH, BALANCE_NODES)
-        return bool(abs(int(scores[0])) <= self._task.balance)
+        return int(scores[0])

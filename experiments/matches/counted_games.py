@@ -51,7 +51,8 @@ class CountedGames:
     random_plies: tuple[int, int] | None = None
     """Random moves played after the opening: least and most."""
     balance: int = 100
-    """Largest evaluation for either side after random moves by the first player's network, centipawns."""
+    """Largest evaluation for either side after random moves by the first player's network, centipawns. If none of 1,000
+    openings is that even, the most even one is played."""
     max_plies: int = 320
     """Length at which a game is drawn, in moves."""
     win_score: int = 0

@@ -41,7 +41,7 @@ class PuctPairWorker:
         task, begun = self._task, time.thread_time()
         random = np.random.default_rng((task.seed, number))
         self._leaves.table.clear()
-        opening = task.opening(number, random, self._is_balanced)
+        opening, is_even = task.opening(number, random, self._evaluate)
         games = [self._new_game(opening, colour, bool(random.random() < task.played_out)) for colour in COLOURS]
         playing = games
         while playing:
@@ -55,15 +55,16 @@ class PuctPairWorker:
             for game in playing:
                 game.end_move(STRICT, random)
             playing = [game for game in playing if not game.is_over]
-        return pair_product((game.finished() for game in games), begun)
+        return pair_product((game.finished() for game in games), begun, is_even)
 
-    def _is_balanced(self, opening: str) -> bool:
+    def _evaluate(self, opening: str) -> int | None:
+        """Return the score of an opening for the mover; None if its game is over or proved."""
         game = self._new_game(opening, BLACK, False)
         game.begin_move()
         if game.is_over:
-            return False
+            return None
         search_together([game], BALANCE_PLAYOUTS, self._models[0], self._leaves, lambda: self._stopped)
-        return game.score is not None and abs(game.score) <= self._task.balance
+        return game.score
 
     def _new_game(self, opening: str, colour: int, play_out: bool) -> Game:
         megabytes = tree_megabytes(max(player.nodes for player in self._players))

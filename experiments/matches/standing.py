@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from experiments.elo.sprt import Sprt
 from experiments.elo.strength import Strength, in_words, measure_strength
 from experiments.games.player import ENDINGS
-from experiments.matches.pair import COLOURS, OUTCOMES
+from experiments.matches.pair import COLOURS, OUTCOMES, UNEVEN
 
 _POINTS = {name: points for points, name in OUTCOMES.items()}
 
@@ -209,6 +209,8 @@ class Standing:
             remarks.append(
                 f"of {called} games that the scores would have ended {wrong:.2%} +- {error:.2%} ended otherwise"
             )
+        if uneven := counts[UNEVEN]:
+            remarks.append(f"pairs without an opening within the balance, which began from the most even one: {uneven}")
         if self.verdict:
             remarks.append("the test ended the match, so its Elo is biased toward the side of the verdict")
         if self.beyond:

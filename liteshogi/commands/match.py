@@ -106,8 +106,8 @@ class Command:
     random_plies: tuple[int, int] | None = None
     """Random moves played after an opening: least and most; in process."""
     balance: int = 100
-    """Largest evaluation for either side after random moves by a search of the first network, centipawns; in
-    process."""
+    """Largest evaluation for either side after random moves by a search of the first network, centipawns; in process.
+    If none of 1,000 openings is that even, the most even one is played."""
     first_option: tuple[str, ...] = ()
     """NAME=VALUE options of the first player; in process USI_Hash, EvalFile, FV_SCALE, EvalArchitecture,
     Draw_Value_Black and _White, Level, the search's parameters, and steps to leave out, as in skip_null_move=true."""

@@ -262,12 +262,14 @@ def test_random_openings_are_balanced_and_given_openings_are_unchanged():
     settings = PairSettings(Ending(), ("startpos",), (1, 3), 100, 0.0, 1)
     worker, random = PairTask(player, player, settings).open(), np.random.default_rng(1)
     assert isinstance(worker, PairWorker)
-    assert worker._is_balanced("startpos")
+    assert abs(worker._evaluate("startpos")) <= 100
     for side in "bw":
-        assert not worker._is_balanced(f"lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL {side} - 1")
+        assert abs(worker._evaluate(f"lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL {side} - 1")) > 100
     with pytest.raises(ValueError, match="random openings can be played"):
-        settings.opening(0, random, lambda _: False)
-    assert replace(settings, random_plies=(0, 0)).opening(0, random, lambda _: False) == "startpos"
+        settings.opening(0, random, lambda _: None)
+    assert replace(settings, random_plies=(0, 0)).opening(0, random, lambda _: None) == ("startpos", True)
+    opening, is_even = settings.opening(0, random, lambda opening: 200 + len(opening))
+    assert (len(opening.split()), is_even) == (3, False)  # the most even one, after a single random move
 
 
 @pytest.mark.parametrize(("number", "random_plies"), [(21, (0, 0)), (18, (3, 4))])

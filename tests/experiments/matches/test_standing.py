@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiments.elo.sprt import Sprt
+from experiments.matches.pair import UNEVEN
 from experiments.matches.standing import SprtReport, Standing, Tally
 
 
@@ -73,3 +74,10 @@ def test_a_report_has_all_counts():
         standing.see(number, {"wins as black": 1, "wins as white": 1})
     assert (standing.report().games, standing.report().games_beyond) == (12, 4)
     assert standing.report().remarks[-1] == "4 more games are in the folder and are not counted"
+
+
+def test_openings_beyond_the_balance_are_reported():
+    standing = Standing(2)
+    for number in range(2):
+        standing.see(number, {**pair(wins=2), UNEVEN: 1})
+    assert [remark.rpartition(": ")[2] for remark in standing.report().remarks] == ["2"]
