@@ -9,6 +9,7 @@ import difflib
 import os
 import re
 import shlex
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -195,10 +196,11 @@ def ask_engine(command: str, settings: Sequence[str] = (), defaults: Mapping[str
 
 
 def engine_command(command: str) -> tuple[Path, list[str]]:
-    """Return an engine's program and arguments; `liteshogi` is this installation's. FileNotFoundError if absent.
+    """Return an engine's program and arguments. FileNotFoundError if absent.
 
-    A command that is a path alone may hold spaces. Files among the arguments become absolute, because the engine runs
-    in another folder.
+    `liteshogi` is this installation's; another name without a folder is a file of the current folder, or a program on
+    PATH. A command that is a path alone may hold spaces. Files among the arguments become absolute, because the engine
+    runs in another folder.
     """
     text = command.replace("\\", "/") if os.name == "nt" else command  # a backslash is shlex's escape
     try:
@@ -206,6 +208,8 @@ def engine_command(command: str) -> tuple[Path, list[str]]:
     except ValueError as error:
         raise ValueError(f"engine {command!r}: {error}") from error
     path = (installed_program(words[0]) if words[0] == "liteshogi" else None) or Path(words[0])
+    if not path.is_file() and path.name == words[0] and (found := shutil.which(words[0])):
+        path = Path(found)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such engine")
     if not os.access(path, os.X_OK):

@@ -28,7 +28,11 @@ def test_an_engine_is_a_path_or_a_command_with_arguments(tmp_path, monkeypatch):
         [f"--net={tmp_path / 'model.onnx'}", str(tmp_path / "nets"), "nets"],
     )
     assert engine_command("liteshogi puct model.onnx")[0].name.startswith("liteshogi")
-    for missing in ("", "missing puct"):
+    (tmp_path / "on path").mkdir()
+    program.rename(tmp_path / "on path" / "listed")
+    monkeypatch.setenv("PATH", str(tmp_path / "on path"))
+    assert engine_command("listed NAME=value puct") == (tmp_path / "on path" / "listed", ["NAME=value", "puct"])
+    for missing in ("", "missing puct", "./listed"):
         with pytest.raises(FileNotFoundError, match="no such engine"):
             engine_command(missing)
     with pytest.raises(ValueError, match="No closing quotation"):
