@@ -45,6 +45,13 @@ class Level:
         limits = f"nodes {self.nodes or 0} depth {self.depth or 0}"
         return f"{self.name}: {limits} lines {self.lines} temperature {self.temperature}"
 
+    def why_weakened(self, nodes: int, depth: int) -> str:
+        """Return why limits per move, 0 for none, make another player of this level; empty if they do not."""
+        if not (0 < nodes < (self.nodes or 0) or (depth and (self.depth is None or depth < self.depth))):
+            return ""
+        own = f"{self.nodes:,} nodes" if self.nodes else f"depth {self.depth}"
+        return f"its own limit is {own}, and those of the games would end its searches before; raise or remove them"
+
     def draw(self, scores: Sequence[int], random: Random) -> int:
         """Return the index of the line to play, given the scores of a search's lines, best first.
 

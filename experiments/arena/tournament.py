@@ -25,6 +25,7 @@ from lite.amounts import amount
 from lite.datasets.plan import plan_run
 from lite.datasets.provenance import sha256_of
 from lite.run_folder import RunPlan, RunWriter
+from search.levels import FULL, NAMES, level_named
 from search.system.bounds import MOST_AT_ONCE, check_numbers
 from search.system.files import make_directory, require_file, write_atomically
 from search.system.options import OptionError
@@ -121,6 +122,8 @@ def play_engines(
     rules.check()
     openings = _read_openings(rules.openings, total // rules.games * math.ceil(rules.games / 2))
     engines = dict(zip(seat_names(len(players)), (ask_engine(*one) for one in players), strict=True))
+    for engine in engines.values():
+        _check_level(engine, rules)
     names = dict(zip(engines, call(list(engines.values())), strict=True))
     inputs = {f"{seat}.yaml": engine.description(rules.parallel) for seat, engine in engines.items()}
     inputs["match.yaml"] = _configuration(rules, list(engines), gauntlet)
@@ -150,6 +153,15 @@ def play_engines(
         remarks = _remarks(arena, games, names, total)
         remarks += write_games(arena / GAMES / "game.db", rules.output / "kif", names)
     return Played(list(names.values()), games, remarks)
+
+
+def _check_level(engine: Engine, rules: UsiGames) -> None:
+    """Raise ValueError if the limits of the games would make another player of a level of this engine."""
+    name = str(engine.options.get("Level", FULL))
+    if engine.id_name.startswith("LiteShogi") and name in NAMES:
+        level = level_named(name)
+        if level is not None and (why := level.why_weakened(rules.nodes, rules.depth)):
+            raise ValueError(f"{engine.program.name}: Level={name}: {why}")
 
 
 def _plan(rules: UsiGames, verb: str, engines: dict[str, Engine], names: dict[str, str], gauntlet: bool) -> RunPlan:

@@ -135,6 +135,9 @@ def read_player(
         raise _option_error(field, command, f"FV_SCALE={scale}: {net} is no nn.bin and has a scale of its own")
     if named is not None and not is_nnue(network_file(net)):
         raise _option_error(field, command, f"EvalArchitecture={named}: {net} is no nn.bin and describes itself")
+    level = level_named(values.text("Level"))
+    if level is not None and (why := level.why_weakened(nodes, depth)):
+        raise _option_error(field, command, f"Level={level.name}: {why}")
     skipped = sum(1 << bit for bit, step in enumerate(_STEPS) if values.flag(step.name))
     player = Player(
         chosen_network(values, can_be_set),
@@ -145,7 +148,7 @@ def read_player(
         EVERY_STEP & ~skipped,
         values.number("USI_Hash"),
         (values.number("Draw_Value_Black") / 1000, values.number("Draw_Value_White") / 1000),
-        level_named(values.text("Level")),
+        level,
     )
     chosen = {
         option.name: values.text(option.name)

@@ -215,6 +215,9 @@ def test_invalid_matches_are_refused_before_anything_is_written(scripted, tmp_pa
         play_match(Match("liteshogi-of-nowhere", good, output=run))
     with pytest.raises(ValueError, match="ended before usiok"):
         play_match(Match(good, scripted.command("die"), output=run))
+    weak = Match("liteshogi", good, nodes=1000, games=2, first_option=("Level=level8",), output=run)
+    with pytest.raises(ValueError, match="Level=level8: its own limit is"):
+        play_match(weak)
     with pytest.raises(ValueError, match="no option Nodes"):
         play_match(Match(good, good, second_option=("Nodes=1",), output=run))
     with pytest.raises(FileNotFoundError, match=r"none\.sfen: there is no such file"):

@@ -86,6 +86,24 @@ def test_options_name_the_level():
         read_player("default", ("Level=level0",), 300, 0, "first_option")
 
 
+@pytest.mark.parametrize(
+    ("name", "nodes", "depth", "is_refused"),
+    [
+        ("level8", 14_999, 0, True),
+        ("level8", 15_000, 0, False),
+        ("level8", 0, 30, True),
+        ("level4", 0, 1, True),
+        ("level4", 100, 2, False),
+    ],
+)
+def test_limits_below_those_of_a_level_are_refused(name, nodes, depth, is_refused):
+    if is_refused:
+        with pytest.raises(ValueError, match=f"Level={name}: its own limit is"):
+            read_player("default", (f"Level={name}",), nodes, depth)
+    else:
+        assert read_player("default", (f"Level={name}",), nodes, depth).player.level.name == name
+
+
 def test_a_match_of_levels_is_played(tmp_path):
     match = CountedMatch(
         "default", "default", nodes=100, first_option=("Level=level1",), games=4, max_plies=30, parallel=2,
