@@ -124,10 +124,10 @@ def read_player(
             "depth",
             "byoyomi",
         )
-    values, given = OptionValues(OPTIONS), set()
+    values = OptionValues(OPTIONS)
     for setting in (*settings, *options):
         try:
-            given.add(_set(values, setting))
+            _set(values, setting)
         except ValueError as error:
             raise _option_error(field, command, f"{setting}: {error}") from None
     net, scale, named = network_choice(values)
@@ -144,7 +144,7 @@ def read_player(
         nodes,
         depth,
         # A parameter that is given at its default overrides the other default of short searches.
-        {one.name: values.number(one.name) for one in _PARAMETERS if one.name in given},
+        {one.name: values.number(one.name) for one in _PARAMETERS if values.is_set(one.name)},
         EVERY_STEP & ~skipped,
         values.number("USI_Hash"),
         (values.number("Draw_Value_Black") / 1000, values.number("Draw_Value_White") / 1000),
@@ -153,7 +153,8 @@ def read_player(
     chosen = {
         option.name: values.text(option.name)
         for option in OPTIONS
-        if option.name in given - {"EvalFile"}
+        if values.is_set(option.name)
+        and option.name != "EvalFile"
         and (option.name in SHORT or values.text(option.name) != str(option.default))
     }
     return NamedPlayer(player, net, chosen)
@@ -176,8 +177,8 @@ def _option_error(field: str, player: str, words: str) -> ValueError:
     return OptionError(f"`{field}` {words}", field) if field else ValueError(f"{player}: {words}")
 
 
-def _set(values: OptionValues, setting: str) -> str:
-    """Set an option; returns its name."""
+def _set(values: OptionValues, setting: str) -> None:
+    """Set an option. Raises ValueError."""
     name, equals, text = setting.partition("=")
     if not equals:
         raise ValueError("write NAME=VALUE")
@@ -187,4 +188,3 @@ def _set(values: OptionValues, setting: str) -> str:
         hint = f"did you mean {known[close[0]]}?" if close else f"it has {', '.join(known.values())}"
         raise ValueError(f"a player in this process has no such option; {hint}")
     values.set(name, text)
-    return known[name.lower()]

@@ -92,7 +92,8 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
         changed = [self._changed(name, values) for name in ("Level", "LevelSeed")]
         if any(changed):
             engine.set_level(values.text("Level"), values.number("LevelSeed") or None)
-        changes = {one.name: value for one in self._tunable if (value := values.number(one.name)) != one.default}
+        # A parameter that is set to its default overrides the other default of short searches.
+        changes = {one.name: values.number(one.name) for one in self._tunable if values.is_set(one.name)}
         if changes != self._parameters:  # filling the table of parameters takes as long as a short search
             from search.alphabeta.parameters import make_numbers
 

@@ -118,13 +118,14 @@ class OptionValues:
         self.declared = declared
         self._options = {option.name.lower(): option for option in declared}
         self._values: dict[str, int | bool | str] = {option.name: option.default for option in declared}
+        self._given: set[str] = set()
         self.settings = 0
         """Number of options set so far; an option that is set again to its value counts, too."""
 
     def copy(self) -> OptionValues:
         """Copy the current values, independent of later changes."""
         found = copy.copy(self)
-        found._values = self._values.copy()
+        found._values, found._given = self._values.copy(), self._given.copy()
         return found
 
     def set(self, name: str, text: str) -> str:
@@ -135,12 +136,17 @@ class OptionValues:
             hint = f"; did you mean {self._options[near[0]].name}?" if near else ""
             raise ValueError(f"unknown option {name[:60]!r}{hint}")
         self._values[option.name] = option.read(text)
+        self._given.add(option.name)
         self.settings += 1
         return option.name
 
     def has(self, name: str) -> bool:
         """Whether an option of this name is declared."""
         return name in self._values
+
+    def is_set(self, name: str) -> bool:
+        """Whether an option was set, perhaps to its default."""
+        return name in self._given
 
     def is_default(self, name: str) -> bool:
         """Whether an option has its default value."""

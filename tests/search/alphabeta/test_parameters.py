@@ -20,6 +20,10 @@ def test_a_tunable_engine_takes_parameters_as_options():
     adapter.apply(engine, values, lambda text: None)
     assert engine.numbers["short"]["razor_margin"] == engine.numbers["long"]["razor_margin"] == 300
     assert engine.numbers["long"]["reduction_base"] == make_numbers()["long"]["reduction_base"]
+    default = str(make_numbers()["long"]["futility_margin"])
+    values.set("futility_margin", default)  # which overrides the other default of short searches
+    adapter.apply(engine, values, lambda text: None)
+    assert str(engine.numbers["short"]["futility_margin"]) == default != str(SHORT["futility_margin"])
     with pytest.raises(ValueError, match="outside 80 to 800"):
         values.set("razor_margin", "5000")
 
