@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.network_kinds.kind import Kind, UnplayableNetwork, kind_of
+from search.alphabeta.parameters import PARAMETERS
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.evaluation.nnue_file import is_nnue
@@ -19,13 +20,15 @@ from search.usi.network_options import NETWORK_OPTIONS, network_choice, with_opt
 from search.usi.usi_options import OptionValues
 
 _NETWORK_OPTIONS = [option.name.lower() for option in NETWORK_OPTIONS]
+_PARAMETERS = {parameter.name for parameter in PARAMETERS}
 
 
 def as_player(command: str, options: Sequence[str] | None = None) -> tuple[str, tuple[str, ...]]:
     """Return the command and all options of the USI engine that a user names with NAME=VALUE options.
 
-    `options`: None where the user can give none. A network is read as the options say, so that a damaged file is
-    reported before any game is lost by it. Raises as `engine_of` and `chosen_network` do.
+    `options`: None where the user can give none. This engine declares its search's parameters if one is among them. A
+    network is read as the options say, so that a damaged file is reported before any game is lost by it. Raises as
+    `engine_of` and `chosen_network` do.
     """
     program, settings = engine_of(command)
     if settings:
@@ -36,6 +39,9 @@ def as_player(command: str, options: Sequence[str] | None = None) -> tuple[str, 
             if name.lower() in _NETWORK_OPTIONS:
                 values.set(name, text)
         chosen_network(values, options is not None)
+    names = {setting.partition("=")[0].lower() for setting in options or ()}
+    if names & _PARAMETERS and (program == "liteshogi" or _is_source_tree(command)):
+        program += " --tunable"
     return program, (*settings, *(options or ()))
 
 
@@ -61,9 +67,9 @@ def engine_of(command: str) -> tuple[str, tuple[str, ...]]:
     ValueError for a damaged safetensors file, a pipe or a device.
     """
     path = Path(command)
-    # os.path returns False for a command that is too long for a path, where pathlib raises.
-    if command != "liteshogi" and os.path.isfile(path / "liteshogi" / "__main__.py"):
+    if _is_source_tree(command):
         return _source_tree(path), ()
+    # os.path returns False for a command that is too long for a path, where pathlib raises.
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
         require_file(path)
     is_network = os.path.isfile(path) and (path.suffix in (".safetensors", ".onnx") or is_nnue(path))
@@ -76,6 +82,11 @@ def engine_of(command: str) -> tuple[str, tuple[str, ...]]:
     if kind is Kind.POLICY_VALUE_ONNX:
         return f"liteshogi puct {shlex.quote(str(path.absolute()))}", ()
     raise UnplayableNetwork(command, kind)
+
+
+def _is_source_tree(command: str) -> bool:
+    """Return whether a command is the folder of another source tree of this engine."""
+    return command != "liteshogi" and os.path.isfile(Path(command) / "liteshogi" / "__main__.py")
 
 
 def _source_tree(folder: Path) -> str:

@@ -198,6 +198,9 @@ def test_playing_a_network_starts_the_engine_with_it(nets: Path, monkeypatch: py
     program, flag, start = shlex.split(command)
     assert (program, flag, options) == (sys.executable, "-c", ())
     assert f"sys.path.insert(0, {nets.as_posix()!r})" in start
+    for player in ("default", "liteshogi", str(nets)):
+        assert as_player(player, ("Razor_Margin=300",))[0] == f"{as_player(player)[0]} --tunable"
+        assert as_player(player, ("Threads=2",))[0] == as_player(player)[0]
     for name, made_by in (("value", "fold"), ("policy", "export"), ("value.onnx", "")):
         with pytest.raises(UnplayableNetwork) as refused:
             as_player(name)
