@@ -30,9 +30,9 @@ class CountedMatch(CountedGames):
     second: str
     """The second player's network: a file, or the name of a shipped one."""
     second_nodes: int | None = None
-    """Nodes per move of the second player; without it, the first player's limits hold."""
+    """Nodes per move of the second player, 0 for no limit; without it, as the first player's."""
     second_depth: int | None = None
-    """Depth per move of the second player; without it, the first player's limits hold."""
+    """Depth per move of the second player, 0 for no limit; without it, as the first player's."""
     first_option: tuple[str, ...] = ()
     """NAME=VALUE options of the first player."""
     second_option: tuple[str, ...] = ()
@@ -44,10 +44,9 @@ class CountedMatch(CountedGames):
 
     def limits(self) -> tuple[tuple[int, int], ...]:
         """Return (nodes, depth) of both players."""
-        first = (self.nodes, self.depth)
-        if self.second_nodes is None and self.second_depth is None:
-            return first, first
-        return first, (self.second_nodes or 0, self.second_depth or 0)
+        nodes = self.nodes if self.second_nodes is None else self.second_nodes
+        depth = self.depth if self.second_depth is None else self.second_depth
+        return (self.nodes, self.depth), (nodes, depth)
 
     def check(self) -> None:
         """Raise OptionError for options that cannot be used."""

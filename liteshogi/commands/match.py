@@ -91,9 +91,9 @@ class Command:
     depth: int = 0
     """Depth per move; 0 means no limit."""
     second_nodes: int | None = None
-    """Nodes per move of the second player, if they differ from the first player's; in process."""
+    """Nodes per move of the second player, if they differ from the first player's; 0 means no limit. In process."""
     second_depth: int | None = None
-    """Depth per move of the second player, if it differs from the first player's; in process."""
+    """Depth per move of the second player, if it differs from the first player's; 0 means no limit. In process."""
     byoyomi: int | None = None
     """Milliseconds per move. Default: 100 if nothing else limits a move."""
     time: int = 0

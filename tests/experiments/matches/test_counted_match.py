@@ -342,6 +342,20 @@ def test_a_parameter_set_to_its_default_also_applies_to_short_searches():
     assert named.name(False) == "default (100 nodes, futility_margin=120)"  # the other parameter has no effect
 
 
+@pytest.mark.parametrize(
+    ("changes", "second"),
+    [
+        ({}, (20_000, 12)),
+        ({"second_nodes": 10_000}, (10_000, 12)),
+        ({"second_depth": 6}, (20_000, 6)),
+        ({"second_nodes": 0, "second_depth": 6}, (0, 6)),
+    ],
+)
+def test_the_second_player_has_the_limits_of_the_first_unless_it_has_its_own(match, changes, second):
+    both = replace(match, **{"nodes": 20_000, "depth": 12, "second_nodes": None, **changes})
+    assert both.limits() == ((20_000, 12), second)
+
+
 def test_all_options_reach_the_games_and_their_description():
     named, lines = read_player("default", (), 5, 0, ""), ("startpos",)
     games = CountedGames(nodes=5, random_plies=(2, 4))
