@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import queue
 import threading
 import time
 from typing import Any
 
 from experiments.jobs.protocol import Failure, Product, Stopped, Task, Worker, failure_line
+from search.system.threads import started
 
 PATIENCE_SECONDS = 20.0
 """Seconds that workers have to end after a request to stop: one that compiles cannot be interrupted."""
 
 
 class Threads:
-    """Workers in threads of this process."""
+    """Workers in threads of this process, fewer where the system starts no more. Raises OSError if it starts none."""
 
     def __init__(self, task: Task, workers: int) -> None:
         if workers < 1:
@@ -25,9 +27,11 @@ class Threads:
         self._opened: list[Worker] = []
         self._stopping = threading.Event()
         # Daemons, so that a thread that does not end cannot block the end of the process.
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
-        for thread in self._threads:
-            thread.start()
+        self._threads: list[threading.Thread] = []
+        while len(self._threads) < workers and (thread := started(threading.Thread(target=self._work))) is not None:
+            self._threads.append(thread)
+        if not self._threads:
+            raise OSError(errno.EAGAIN, "The system starts no more threads: end other programs, or raise its limit")
 
     def capacity(self) -> int:
         return 2 * len(self._threads)

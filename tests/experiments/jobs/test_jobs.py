@@ -150,6 +150,25 @@ def test_zero_workers_are_refused():
         next(run_jobs(ToyTask(), numbered([1]), workers=0))
 
 
+@pytest.mark.parametrize("most", [0, 2])
+def test_the_threads_that_the_system_starts_do_all_jobs(most, monkeypatch):
+    start, begun = threading.Thread.start, []
+
+    def limited(thread):
+        if len(begun) == most:
+            raise RuntimeError("can't start new thread")
+        begun.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    running = run_jobs(ToyTask(), numbered(range(9)), workers=5)
+    if most:
+        assert sorted(number for number, _ in running) == list(range(9))
+    else:
+        with pytest.raises(OSError, match="threads"):
+            next(running)
+
+
 def test_ray_is_imported_only_on_request():
     script = (
         "import sys; sys.modules['ray'] = None\n"
