@@ -66,10 +66,22 @@ def parse_participant(text: str) -> Participant:
 def unique_names(participants: Sequence[Participant]) -> list[str]:
     """Return the players' names. Raises ValueError if two are equal."""
     names = [one.name for one in participants]
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise ValueError(f"{count} players are called {name}: name them, as in A={name} B={name}")
+    if equal := _repeated(names):
+        name, count = equal
+        raise ValueError(f"{count} players are called {name}: name them, as in A={name} B={name}")
     return names
+
+
+def refuse_equal_labels(participants: Sequence[Participant]) -> None:
+    """Raise ValueError if users gave two players one name."""
+    if equal := _repeated([one.label for one in participants if one.label]):
+        name, count = equal
+        raise ValueError(f"{count} players are called {name}: give each a name of its own")
+
+
+def _repeated(names: Sequence[str]) -> tuple[str, int] | None:
+    """Return a name that occurs more than once, with its number."""
+    return next(((name, count) for name, count in Counter(names).items() if count > 1), None)
 
 
 def _exists(text: str) -> bool:

@@ -19,7 +19,7 @@ from experiments.language.choose import Language, words_for
 from experiments.language.words import Words
 from experiments.league.in_process import meetings_of
 from experiments.league.league import PICTURE, LeagueReport, play_league
-from experiments.league.participant import Participant, parse_participant, unique_names
+from experiments.league.participant import Participant, parse_participant, refuse_equal_labels, unique_names
 from experiments.league.ratings_table import meetings_text, table_text
 from experiments.matches.counted_games import CountedGames
 from experiments.matches.counted_match import CountedMatch, MatchReport, play_counted_match
@@ -169,6 +169,7 @@ class Command:
             words = f"`{clock}`: a match with `nodes` or `depth` has no clock; leave out one of them"
             raise OptionError(words, clock, "nodes", "depth")
         self.refuse_unfit(len(players), counted)
+        refuse_equal_labels(players)
         if len(players) > 2:
             rules = self.counted_games() if counted else self.usi_games()
             league = play_league(rules, players, self.gauntlet, self.neighbours)

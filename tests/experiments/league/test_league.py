@@ -195,6 +195,7 @@ def test_neighbours_are_within_the_given_distance():
     ("arguments", "words"),
     [
         (("default", "default", "a=default"), "2 players are called default"),
+        (("a=default", "a=dense-64-16"), "2 players are called a"),
         (("default", "a=default", "b=default", "--sprt", "0", "5"), "`sprt`: is for two players"),
         (("default", "a=default razor=3", "b=default"), "default: razor=3: a player in this process has no such"),
         (("default", "missing.bin", "b=default"), "missing.bin: there is no such network"),
