@@ -81,7 +81,7 @@ def play_counted_match(match: CountedMatch) -> MatchReport:
     produce(match.place(), _plan(match, first, second, lines), task, jobs, referee=standing, others=OTHER_GAMES)
     report = standing.report()
     an_hour = report.nodes_per_second / max(report.nodes_a_move, 1e-9) * 3600 * match.parallel
-    if first.name(True) == second.name(True):
+    if first.name(True) == second.name(True) and not first.draws_moves:
         same = "both players are the same, so each pair is one game played twice"
         report = replace(report, remarks=(*report.remarks, same))
     names = names_of_two(first, second, match.labels)

@@ -60,6 +60,11 @@ class NamedPlayer:
         return self.player
 
     @property
+    def draws_moves(self) -> bool:
+        """Whether its moves depend on a game's seed, as those of a level do."""
+        return isinstance(self.player, Player) and self.player.level is not None
+
+    @property
     def deciding(self) -> dict[str, str]:
         """The options that decide which games are played; a level is given by its numbers."""
         level = None if isinstance(self.player, PuctPlayer) else self.player.level

@@ -117,3 +117,13 @@ def test_a_match_of_levels_is_played(tmp_path):
     play_counted_match(again)
     shards = [np.fromfile(one.output / "shard_00000.hcpe3", np.uint8) for one in (match, again)]
     assert sorted(shards[0]) == sorted(shards[1])
+
+
+def test_equal_players_of_a_level_play_different_games(tmp_path):
+    level = ("Level=level1",)
+    match = CountedMatch(
+        "default", "default", nodes=100, first_option=level, second_option=level, games=2, max_plies=30, parallel=1,
+        output=tmp_path,
+    )  # fmt: skip
+    report = play_counted_match(match)
+    assert report.remarks == ()
