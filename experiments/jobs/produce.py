@@ -127,12 +127,12 @@ def produce(
             _recall(referee, shards)
         wanted, measure = (referee.total, referee.measure) if referee else (goal[1] if goal else total, work.measure)
         waiting: Iterator[tuple[int, Any]] = (job for job in jobs if job[0] not in shards.done)
-        if shards.done:
-            first = [] if work.ended() else [*islice(waiting, 1)]
-            if not first:
-                report_complete(place.folder, measure()[1], others)
-            waiting = chain(first, waiting)
-        drawn = _Drawn(waiting)
+        first = [] if work.ended() else [*islice(waiting, 1)]
+        if first:
+            shards.check_room()
+        elif shards.done:
+            report_complete(place.folder, measure()[1], others)
+        drawn = _Drawn(chain(first, waiting))
         progress = Progress(wanted, measure)
 
         def stop() -> bool:

@@ -33,8 +33,8 @@ PART = ".part"
 class Shards:
     """The shards of an open run folder; a context manager.
 
-    Raises ValueError if its files contradict each other, with the remedy; OSError where the system refuses something
-    or too little of the disk is free. Jobs that have landed are kept in every case.
+    Raises ValueError if its files contradict each other, with the remedy; OSError where the system refuses something.
+    Jobs that have landed are kept in every case.
     """
 
     def __init__(self, run: RunWriter, form: str, shard_bytes: int = SHARD_BYTES, keep_part: bool = False) -> None:
@@ -46,7 +46,6 @@ class Shards:
         self._part: DurableFile | None = None
 
     def __enter__(self) -> Self:
-        self._check_room(0)
         self._ledger = Ledger(self._run)
         self._open()
         self.done = self._ledger.done
@@ -76,7 +75,7 @@ class Shards:
         An OSError means that the disk does not take it: it has not landed, and all earlier products have."""
         if job in self.done:
             return False
-        self._check_room(len(product.content))
+        self.check_room(len(product.content))
         part = self._part = self._part or self._begin()
         shard, start = self._shard, part.size
         part.append(product.content)
@@ -98,7 +97,8 @@ class Shards:
         path = self._path(shard)
         return path.with_name(path.name + PART)
 
-    def _check_room(self, size: int) -> None:
+    def check_room(self, size: int = 0) -> None:
+        """Raise OSError where the disk has no room for `size` bytes beside those that stay free."""
         free = shutil.disk_usage(self.folder).free
         if free - size < FREE_BYTES:
             words = f"Only {free / 1e9:.1f} GB are free on its disk, of which {FREE_BYTES / 1e9:.0f} stay free"

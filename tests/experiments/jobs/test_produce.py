@@ -6,12 +6,14 @@ import itertools
 import json
 import random
 import re
+import shutil
 import signal
 import struct
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -220,6 +222,14 @@ def test_a_complete_folder_is_reported_and_its_results_are_returned(tmp_path, ca
     referee = Counter(9)
     produce(place(tmp_path), RunPlan("toy"), ToyTask(), numbered(itertools.count()), referee=referee)
     assert capsys.readouterr().err == f"{tmp_path}: complete (jobs), so nothing is added\n"
+
+
+def test_a_disk_without_room_refuses_work_and_not_the_results_of_a_complete_folder(tmp_path, monkeypatch):
+    report = produce(place(tmp_path), RunPlan("toy"), ToyTask(), numbered(range(9)))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=1_900_000_000))
+    assert produce(place(tmp_path), RunPlan("toy"), ToyTask(), numbered(range(9))) == report
+    with pytest.raises(OSError, match="make room"):
+        produce(place(tmp_path), RunPlan("toy"), ToyTask(100), numbered(range(10)))
 
 
 def test_a_failed_job_keeps_the_others(tmp_path, capsys):
