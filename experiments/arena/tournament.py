@@ -19,6 +19,7 @@ from experiments.arena.process import ARENA, GAMES, LOG, check_arena, run_arena,
 from experiments.games.openings import read_openings
 from experiments.jobs.produce import report_complete
 from experiments.jobs.progress import Progress
+from experiments.matches.counted_games import OTHER_GAMES
 from experiments.usi_client.engines import Engine, ask_engine, engine_command
 from experiments.usi_client.identity import playing_conditions
 from lite.amounts import amount
@@ -137,7 +138,7 @@ def play_engines(
             write_atomically(arena / OPENINGS, "\n".join([*openings, ""]).encode())
         record = _Record(run, arena, total, next(iter(names)))
         if (measured := record.measure())[0] >= total:
-            report_complete(rules.output, measured[1], "another seed in another folder plays other games")
+            report_complete(rules.output, measured[1], OTHER_GAMES)
         with Progress(total, record.measure) as progress:
 
             def watch() -> None:

@@ -14,7 +14,7 @@ from experiments.elo.ratings import Meeting, rate
 from experiments.jobs.produce import produce
 from experiments.jobs.protocol import Product, Stopped, Worker
 from experiments.league.participant import Participant
-from experiments.matches.counted_games import OTHER_GAMES, CountedGames
+from experiments.matches.counted_games import MORE_GAMES, CountedGames
 from experiments.matches.named_player import NamedPlayer, read_player
 from experiments.matches.pair_task import PairTask
 from experiments.matches.standing import Standing
@@ -128,7 +128,7 @@ def play_counted_league(
         nets={f"player {number}": one.net for number, one in enumerate(players, 1)},
         conditions=players[0].conditions,
     )
-    produce(rules.place(), plan, task, jobs, referee=table, others=OTHER_GAMES)
+    produce(rules.place(), plan, task, jobs, referee=table, others=MORE_GAMES)
     return table.meetings()
 
 

@@ -28,8 +28,10 @@ from search.system.paths import take_paths
 
 FROM_START = (6, 12)
 """Random plies without a file of openings."""
-OTHER_GAMES = "more games extend it, another seed in another folder plays others"
+OTHER_GAMES = "another seed in another folder plays other games"
 """Advice on how to get games other than those of a complete folder."""
+MORE_GAMES = "more games extend it, another seed in another folder plays others"
+"""Advice on how to get games other than those of a complete folder in which all requested games were played."""
 DRAWN, REPEATED = 1000, 0.1
 """Most of the openings that may repeat an earlier one, as a share of the first 1,000: pairs count as independent."""
 

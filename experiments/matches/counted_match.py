@@ -11,7 +11,7 @@ from pathlib import Path
 
 from experiments.elo.sprt import Sprt
 from experiments.jobs.produce import produce
-from experiments.matches.counted_games import OTHER_GAMES, CountedGames
+from experiments.matches.counted_games import MORE_GAMES, OTHER_GAMES, CountedGames
 from experiments.matches.named_player import NamedPlayer, names_of_two, read_player
 from experiments.matches.standing import Standing, StandingReport
 from lite.datasets.plan import plan_run
@@ -78,7 +78,8 @@ def play_counted_match(match: CountedMatch) -> MatchReport:
     standing = Standing(match.games // 2, match.sprt)
     task = match.task(first, second, lines)
     jobs = ((number, number) for number in range(match.games // 2))
-    produce(match.place(), _plan(match, first, second, lines), task, jobs, referee=standing, others=OTHER_GAMES)
+    others = OTHER_GAMES if match.sprt else MORE_GAMES  # a test that has decided is not extended
+    produce(match.place(), _plan(match, first, second, lines), task, jobs, referee=standing, others=others)
     report = standing.report()
     an_hour = report.nodes_per_second / max(report.nodes_a_move, 1e-9) * 3600 * match.parallel
     if first.name(True) == second.name(True) and not first.draws_moves:

@@ -167,7 +167,7 @@ def test_the_report_of_runs_uses_the_player_names_of_the_match(material, tmp_pat
     assert players == [(one.first, one.second) for one in reports.values()]
 
 
-def test_a_player_scores_half_against_itself_and_loses_to_more_nodes(tmp_path):
+def test_a_player_scores_half_against_itself_and_loses_to_more_nodes(tmp_path, capsys):
     same = CountedMatch("default", "default", nodes=50, games=16, parallel=2, output=tmp_path / "same")
     report = play_counted_match(same)
     assert report.pentanomial == (0, 0, 8, 0, 0)
@@ -178,7 +178,9 @@ def test_a_player_scores_half_against_itself_and_loses_to_more_nodes(tmp_path):
     assert report.games < 100
     # Pairs after the deciding one are kept, and the same command has nothing to do.
     assert len(games_of(unequal.output)) == (report.games + report.games_beyond) // 2
+    capsys.readouterr()
     assert play_counted_match(unequal) == report
+    assert "more games" not in capsys.readouterr().err
 
 
 @pytest.mark.slow
