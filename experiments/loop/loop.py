@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from experiments.loop.generation import Generation
 from experiments.loop.generation_table import GenerationRow, describe_generation, row_text
@@ -16,7 +17,7 @@ from experiments.loop.options import MATERIAL, Loop
 from experiments.loop.stages import GATE, Stages
 from lite.datasets.plan import plan_run
 from lite.progress_line import clock
-from lite.run_folder import RunWriter
+from lite.run_folder import RunPlan, RunWriter
 from lite.training.options import ValueTraining
 from search.evaluation.material import material_network
 from search.evaluation.network_file import save_network
@@ -53,17 +54,9 @@ def run_loop(loop: Loop, training: ValueTraining) -> LoopReport:
     for name, reason in UNSUITABLE.items():
         if getattr(training, name) != getattr(ValueTraining, name):
             raise OptionError(f"`{name}`: leave it out in a loop, which {reason}", name)
-    loop.output.mkdir(parents=True, exist_ok=True)
-    if MATERIAL in (loop.first, *loop.against):
-        save_network(material_network(), loop.file_of(MATERIAL))
-    plan = plan_run(
-        VERB,
-        loop.deciding(training),
-        goal={"generations": loop.generations},
-        sources={"yardstick": loop.yardstick},
-        nets=loop.nets(),
-    )
-    with RunWriter(loop.output, plan) as run:
+    with RunWriter(loop.output, _plan(loop, training)) as run:
+        if MATERIAL in (loop.first, *loop.against):
+            save_network(material_network(), loop.file_of(MATERIAL))
         stages = Stages(loop.output, run)
         reached = max((one.generation for one in stages.done if one.stage == GATE), default=0)
         last = max(loop.generations, reached)
@@ -86,6 +79,23 @@ def run_loop(loop: Loop, training: ValueTraining) -> LoopReport:
         best.net,
         tuple(describe_generation(stages, number) for number in range(last + 1)),
     )
+
+
+def _plan(loop: Loop, training: ValueTraining) -> RunPlan:
+    """Return the plan of the loop, whose folder may be another run's and is left as it is."""
+    own = Path(loop.file_of(MATERIAL))
+    with TemporaryDirectory() as place:
+        copy = Path(place) / own.name
+        save_network(material_network(), copy)
+        plan = plan_run(
+            VERB,
+            loop.deciding(training),
+            goal={"generations": loop.generations},
+            sources={"yardstick": loop.yardstick},
+            nets={role: copy if net == own else net for role, net in loop.nets().items()},
+        )
+    places = {str(copy.absolute()): str(own.absolute())}
+    return replace(plan, files={places.get(path, path): digest for path, digest in plan.files.items()})
 
 
 def _report(loop: Loop, stages: Stages, number: int) -> None:

@@ -1,4 +1,4 @@
-"""The network that a loop begins from: a warning if it has learnt from the games of the yardstick."""
+"""The network that a loop begins from: its folder, and a warning if it has learnt from the games of the yardstick."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from experiments.jobs.ledger import LandedJob
 from experiments.loop.generation import Generation
+from experiments.loop.loop import run_loop
 from experiments.loop.options import Loop
 from experiments.loop.stages import Stages
 from lite.networks.dense import DenseConfig
 from lite.run_folder import RunPlan, RunWriter
 from lite.training.options import ValueTraining
 from lite.training.train import train_value
+from search.system.options import OptionError
 from tests.lite.training.conftest import random_games
 
 
@@ -29,3 +32,12 @@ def test_a_first_network_that_has_learnt_from_the_yardstick_gives_a_warning(
         with RunWriter(loop.output, RunPlan("loop")) as writer:
             Generation(loop, Stages(loop.output, writer), 0).begin()
         assert capsys.readouterr().err.count(words) == warnings
+
+
+def test_the_material_network_is_not_written_into_the_folder_of_another_run(tmp_path: Path) -> None:
+    with RunWriter(tmp_path, RunPlan("match")) as writer:
+        writer.append(LandedJob(job=0, shard=0, start=0, stop=0, counts={}))
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(OptionError, match=r"`output` .*: holds a run with the verb match, not loop"):
+        run_loop(Loop(output=tmp_path), ValueTraining(network=DenseConfig(8, (8,), 2)))
+    assert sorted(tmp_path.iterdir()) == before
