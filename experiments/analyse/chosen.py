@@ -9,6 +9,7 @@ from pathlib import Path
 from experiments.language.english import ENGLISH
 from experiments.language.japanese_game import is_japanese_game
 from experiments.language.words import Words
+from experiments.network_kinds.kind import has_network_suffix
 from lite.notation.forms import game_format
 from lite.notation.game import Game, GameError
 from lite.notation.games import ANALYSED, is_game_name, read_games
@@ -16,8 +17,6 @@ from lite.training.folder import NETWORK_NAME
 from search.evaluation.shipped import is_shipped
 from search.system.files import files_below, leads_to_file
 from search.system.options import OptionError
-
-_NETWORK_SUFFIXES = (".safetensors", ".bin", ".nnue", ".onnx")
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def is_game_path(path: Path) -> bool:
 
 def is_network_name(name: str) -> bool:
     """Return whether a text names a shipped network or the folder of a training run, or has a network file's suffix."""
-    return is_shipped(name) or Path(name).is_dir() or Path(name).suffix.lower() in _NETWORK_SUFFIXES
+    return is_shipped(name) or Path(name).is_dir() or has_network_suffix(name)
 
 
 def choose(paths: Sequence[Path], number: int | None, output: Path | None, words: Words = ENGLISH) -> Iterator[Chosen]:

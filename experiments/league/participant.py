@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.matches.named_player import NETWORKS
+from experiments.network_kinds.kind import has_network_suffix
 from search.evaluation.shipped import is_shipped
 
 _NAMED = re.compile(r"""([^\s=/\\'"-][^\s=/\\'"]*)=(\S.*)""", re.DOTALL)
@@ -38,7 +38,7 @@ class Participant:
             return self.label
         path = Path(self.command)
         words = [self.command] if path.exists() else shlex.split(self.command) or [self.command]
-        first = Path(words[0]).stem if path.suffix in NETWORKS else Path(words[0]).name
+        first = Path(words[0]).stem if has_network_suffix(path) else Path(words[0]).name
         options = [re.sub(r"=.*/", "=", option) for option in self.options]
         return " ".join([first or words[0], *words[1:], *options])
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.games.player import Player, PuctPlayer
+from experiments.network_kinds.kind import has_network_suffix
 from experiments.network_kinds.player_command import chosen_network, engine_of
 from lite.records.formats import MOST_VISITS
 from search.alphabeta.bench import search_signature
@@ -23,7 +24,6 @@ from search.system.paths import PathLike
 from search.usi.network_options import NETWORK_OPTIONS, network_choice
 from search.usi.usi_options import Check, Combo, Option, OptionValues, Spin
 
-NETWORKS = (".safetensors", ".bin", ".onnx")
 HASH_MB = 16
 """Default megabytes of a player's table: clearing a larger one takes as long as a short game."""
 _PARAMETERS = tuple(Spin(one.name, one.default, one.low, one.high) for one in PARAMETERS)
@@ -102,7 +102,7 @@ def plays_in_process(command: str) -> bool:
     program, _ = engine_of(command)
     if program.startswith("liteshogi puct"):
         return program != command  # a command of this form starts another process
-    is_missing_network = Path(program).suffix in NETWORKS and not Path(program).is_file()
+    is_missing_network = has_network_suffix(program) and not Path(program).is_file()
     return program == "liteshogi" or is_missing_network
 
 
@@ -120,7 +120,7 @@ def read_player(
         return _puct_player(Path(command), options, nodes, depth, field)
     if program != "liteshogi":
         kind = "PUCT" if program.startswith("liteshogi puct") else "another engine"
-        if kind != "PUCT" and Path(program).suffix in NETWORKS:
+        if kind != "PUCT" and has_network_suffix(program):
             raise FileNotFoundError(f"{program}: there is no such network")
         raise OptionError(
             f"{command}: `nodes` and `depth` are for networks, named by their files, and this is {kind}; "

@@ -32,6 +32,7 @@ class Kind(Enum):
         return self in (Kind.POLICY_VALUE, Kind.POLICY_VALUE_ONNX)
 
 
+NETWORK_SUFFIXES = (".safetensors", ".bin", ".nnue", ".onnx")
 _FORMATS = {"liteshogi network": Kind.VALUE, "liteshogi policy-value network": Kind.POLICY_VALUE}
 
 
@@ -55,6 +56,11 @@ class UnplayableNetwork(UnsuitableNetwork):
 
     def __init__(self, network_path: PathLike, kind: Kind) -> None:
         super().__init__(network_path, kind, f"which no engine here plays; {self.REMEDIES[kind]}")
+
+
+def has_network_suffix(name: PathLike) -> bool:
+    """Return whether a name ends like that of a network's file, in letters of either case."""
+    return Path(name).suffix.lower() in NETWORK_SUFFIXES
 
 
 def network_file_of(network_path: PathLike) -> Path:
@@ -81,7 +87,7 @@ def kind_of(network_path: PathLike) -> Kind:
         )
     if path.exists():
         require_file(path)
-    if path.suffix == ".safetensors" and path.is_file():
+    if path.suffix.lower() == ".safetensors" and path.is_file():
         require_utf8(path)
         try:
             with safe_open(path, "numpy") as file:

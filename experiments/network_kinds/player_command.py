@@ -72,7 +72,7 @@ def engine_of(command: str) -> tuple[str, tuple[str, ...]]:
     # os.path returns False for a command that is too long for a path, where pathlib raises.
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
         require_file(path)
-    is_network = os.path.isfile(path) and (path.suffix in (".safetensors", ".onnx") or is_nnue(path))
+    is_network = os.path.isfile(path) and (path.suffix.lower() in (".safetensors", ".onnx") or is_nnue(path))
     is_run = os.path.isdir(path) and command != "liteshogi"  # the program's name, also in its own source tree
     if not is_shipped(command) and not is_network and not is_run:
         return command, ()

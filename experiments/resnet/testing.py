@@ -76,7 +76,7 @@ def plane_tensors(
 
 def load_predictor(network_path: Path | str, precision: Precision = "float32") -> Predictor:
     """Return a function from batches to logits, for a trained network, its run's folder or an ONNX file."""
-    if Path(network_path).suffix == ".onnx":
+    if Path(network_path).suffix.lower() == ".onnx":
         from search.puct.onnx_network import OnnxNetwork
 
         session = OnnxNetwork(Path(network_path))
@@ -179,7 +179,7 @@ def measure_resnet(
     Raises OSError, or ValueError for files that cannot be used and for records without games.
     """
     auxiliary: tuple[str, ...] = ()
-    if Path(network_path).suffix != ".onnx":
+    if Path(network_path).suffix.lower() != ".onnx":
         auxiliary = load_resnet(network_path)[0].network_config.auxiliary
     predictor = load_predictor(network_path, precision)
     metrics, done = PolicyMetrics(auxiliary), 0

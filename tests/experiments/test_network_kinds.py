@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -190,6 +191,10 @@ def test_playing_a_network_starts_the_engine_with_it(nets: Path, monkeypatch: py
     assert as_player("policy.onnx") == (f"liteshogi puct {nets / 'policy.onnx'}", ())
     for command in ("liteshogi", "/usr/games/engine.bin", "liteshogi puct policy.onnx", "engine --fast", "x" * 5000):
         assert as_player(command) == (command, ())
+    for name, suffix in (("folded.safetensors", ".SAFETENSORS"), ("policy.onnx", ".ONNX")):
+        shutil.copy(name, loud := f"loud{suffix}")
+        assert kind_of(loud) is KINDS[name]
+        assert as_player(loud)[0] == as_player(name)[0].replace(name, loud)
     (nets / "liteshogi").mkdir()  # as in the source tree
     assert as_player("liteshogi") == ("liteshogi", ())
     (nets / "liteshogi" / "__main__.py").touch()
