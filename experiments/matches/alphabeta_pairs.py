@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import time
-from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from experiments.jobs.protocol import Product, Stopped
 from experiments.labels.study import SEARCH, Studio
 from experiments.labels.study import Stopped as StudyStopped
 from experiments.matches.pair import COLOURS, PairSettings, pair_product
+from search.evaluation.material import material_network
 from search.rules.huffman import HCP, encode
 from search.rules.play import set_game, split_moves
 from search.rules.position import new_position
@@ -29,12 +30,7 @@ class PairWorker:
         has_level = first.level is not None or second.level is not None
         self._duel: Duel | LevelDuel = (LevelDuel if has_level else Duel)(first, second, task.ending)
         self._studio = Studio(first.network, 1)
-        self._position = new_position()
-        # Compile now: the time of a pair, from which nodes per second are computed, must not include it.
-        full = replace(first, nodes=1, depth=0, level=None), replace(second, nodes=1, depth=0, level=None)
-        Duel(*full, plies=1).play("startpos")
-        if task.random_plies[1]:
-            self._evaluate("startpos")
+        _compile(bool(task.random_plies[1]))
 
     def stop(self) -> None:
         """End the game under way."""
@@ -60,10 +56,21 @@ class PairWorker:
 
     def _evaluate(self, opening: str) -> int | None:
         """Return the score of an opening for the mover; None if its game is over."""
-        if self._duel.is_over(opening):
-            return None
-        pos = self._position
-        set_game(pos, *split_moves(opening))
-        code = np.frombuffer(encode(pos["board"], pos["hands"], int(pos["turn"]), HCP), np.uint8)
-        scores, _ = self._studio.study(code[np.newaxis], SEARCH, BALANCE_NODES)
-        return int(scores[0])
+        return None if self._duel.is_over(opening) else _score(self._studio, opening, BALANCE_NODES)
+
+
+def _score(studio: Studio, opening: str, nodes: int) -> int:
+    pos = new_position()
+    set_game(pos, *split_moves(opening))
+    code = np.frombuffer(encode(pos["board"], pos["hands"], int(pos["turn"]), HCP), np.uint8)
+    return int(studio.study(code[np.newaxis], SEARCH, nodes)[0][0])
+
+
+@functools.cache
+def _compile(random_plies: bool) -> None:
+    """Compile what pairs call, once a process: the time of a pair, from which nodes per second are computed, must not
+    include it."""
+    player = Player(material_network(), nodes=1, hash_mb=1)
+    Duel(player, player, plies=1).play("startpos")
+    if random_plies:
+        _score(Studio(player.network, 1), "startpos", 1)

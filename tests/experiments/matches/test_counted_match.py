@@ -16,7 +16,7 @@ import pytest
 
 from experiments.arena.engine_match import Match, play_match
 from experiments.elo.sprt import Sprt
-from experiments.games.player import Ending, Player
+from experiments.games.player import Duel, Ending, Player
 from experiments.matches.alphabeta_pairs import PairWorker
 from experiments.matches.counted_games import CountedGames
 from experiments.matches.counted_match import CountedMatch, play_counted_match
@@ -320,6 +320,14 @@ worker.run(0)
 assert play_game.signatures == compiled
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_a_pair_of_a_league_does_not_compile_again(monkeypatch):
+    player = Player(material_network(), nodes=10)
+    task = PairTask(player, player, PairSettings(Ending(), ("startpos",), (1, 3), 100, 0.0, 1))
+    task.open()
+    monkeypatch.setattr(Duel, "play", lambda *_: pytest.fail("plays to compile"))
+    task.open()
 
 
 def test_options_reach_the_player(material):
