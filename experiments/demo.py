@@ -17,7 +17,7 @@ from pathlib import Path
 from experiments.drawing.pictures import draw_training
 from experiments.factory.expand import Mixture
 from experiments.factory.expansion import Expansion, expand
-from experiments.games.played_game import ending_in_english, play_game, result_in_english
+from experiments.games.demo_game import ending_in_english, play_game, result_in_english
 from export.fold import fold_file
 from lite.datasets.description import SHARD
 from lite.datasets.provenance import digest_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.games import played_game as game_module
-from experiments.games.played_game import ending_in_english, play_game, result_in_english
+from experiments.games import demo_game as game_module
+from experiments.games.demo_game import ending_in_english, play_game, result_in_english
 from lite.notation.kif import read_kif
 from lite.notation.kif_writer import kif_text
 from search.engine import Analysis

@@ -1,4 +1,4 @@
-"""Play one game between two engines of this package in this process."""
+"""The game of the demonstration: two engines of this package, with a line for each move."""
 
 from __future__ import annotations
 
