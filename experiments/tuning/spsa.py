@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from experiments.matches.pair import COLOURS
+from experiments.matches.standing import side_points
 from search.alphabeta.parameters import Parameter
 
 DRIFT = 0.2
@@ -91,7 +93,5 @@ class Spsa:
 
 def result_of(counts: Mapping[str, int | float]) -> int:
     """Return a pair's result from its counts: the first player's wins minus its losses."""
-    won, lost = (
-        sum(int(counts.get(f"{what} as {colour}", 0)) for colour in ("black", "white")) for what in ("wins", "losses")
-    )
-    return won - lost
+    points = sum(side_points(counts, colour) for colour in COLOURS.values())
+    return round(2 * points) - len(COLOURS)
