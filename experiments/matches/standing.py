@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from experiments.elo.sprt import Sprt
 from experiments.elo.strength import Strength, in_words, measure_strength
 from experiments.games.player import ENDINGS
+from experiments.jobs.totals_text import called_text
 from experiments.matches.pair import COLOURS, OUTCOMES, UNEVEN
 
 _POINTS = {name: points for points, name in OUTCOMES.items()}
@@ -203,12 +204,8 @@ class Standing:
 
     def _remarks(self) -> tuple[str, ...]:
         counts, remarks = self.counts, []
-        if called := counts["called and played out"]:
-            wrong = counts["called wrongly"] / called
-            error = (wrong * (1 - wrong) / called) ** 0.5
-            remarks.append(
-                f"of {called} games that the scores would have ended {wrong:.2%} +- {error:.2%} ended otherwise"
-            )
+        if calls := called_text(counts):
+            remarks.append(calls)
         if uneven := counts[UNEVEN]:
             remarks.append(f"pairs without an opening within the balance, which began from the most even one: {uneven}")
         if self.verdict:
