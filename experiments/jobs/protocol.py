@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from lite.run_folder import Line
+from search.system.files import message_of
 
 
 class Stopped(Exception):
@@ -92,7 +93,10 @@ class Runner(Protocol):
 
 
 def failure_line(error: BaseException) -> str:
-    """Return one line on an unexpected exception: its class, its text, and where it was raised."""
+    """Return one line on an exception: its text if it is worded for users, as ValueError and OSError are; of a defect
+    its class, its text, and where it was raised."""
+    if isinstance(error, ValueError | OSError):
+        return message_of(error)
     text = " ".join(str(error).split())
     place = traceback.extract_tb(error.__traceback__)[-1:]
     where = "".join(f" ({frame.filename}, line {frame.lineno})" for frame in place)

@@ -63,6 +63,15 @@ def test_a_failure_names_the_job_after_returning_earlier_ones():
         next(running)
 
 
+def test_the_place_of_an_error_for_users_is_left_out():
+    class Task(ToyTask):
+        def open(self):
+            raise ValueError("engine: ended before bestmove")
+
+    with pytest.raises(JobError, match=r"^job 0: engine: ended before bestmove$"):
+        list(run_jobs(Task(), numbered(range(3)), workers=1))
+
+
 def test_an_error_while_opening_a_worker_is_a_failure():
     class Task(ToyTask):
         def open(self):
