@@ -17,6 +17,7 @@ from typing import Any
 from experiments.arena.arena_games import ArenaGame, read_arena_games, read_failure, read_mishaps, seat_names
 from experiments.arena.process import ARENA, GAMES, LOG, check_arena, run_arena, write_inputs
 from experiments.games.openings import read_openings
+from experiments.games.player import Ending
 from experiments.jobs.produce import report_complete
 from experiments.jobs.progress import Progress
 from experiments.matches.counted_games import OTHER_GAMES
@@ -27,6 +28,7 @@ from lite.datasets.plan import plan_run
 from lite.datasets.provenance import sha256_of
 from lite.run_folder import RunPlan, RunWriter
 from search.levels import FULL, NAMES, level_named
+from search.rules.declaration import NO_RULE
 from search.system.bounds import MOST_AT_ONCE, check_numbers
 from search.system.files import make_directory, require_file, write_atomically
 from search.system.options import OptionError
@@ -34,6 +36,8 @@ from search.system.options import OptionError
 OPENINGS = "openings.sfen"
 """File of openings in ShogiArena's folder, rewritten because ShogiArena reads a byte order mark or a comment as a move
 and keeps equal openings."""
+_BY_RULES = Ending(max_moves=(1 << 31) - 1, declaration=NO_RULE)
+"""Games that end by mate and repetitions alone: the rest is a matter of ShogiArena and the engines."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,10 +210,11 @@ class _Record:
 def _read_openings(path: Path | None, pairs: int) -> tuple[str, ...]:
     """Return the openings of a file, each once; none without a file.
 
-    Raises OSError, or ValueError if a line is no opening or there are fewer than pairs, each of which takes its own."""
+    Raises OSError, or ValueError if no game can be played from a line or there are fewer than pairs, each of which
+    takes its own."""
     if path is None:
         return ()
-    openings = tuple(dict.fromkeys(read_openings(path)))
+    openings = tuple(dict.fromkeys(read_openings(path, _BY_RULES)))
     if len(openings) < pairs:
         raise OptionError(
             f"`openings` {path}: {amount(len(openings), 'opening')}, and each of {pairs} pairs of games takes one of "

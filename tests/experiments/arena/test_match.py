@@ -226,6 +226,9 @@ def test_invalid_matches_are_refused_before_anything_is_written(scripted, tmp_pa
     openings.write_text("startpos\nstartpos moves 7g7f\nstartpos\n")
     with pytest.raises(ValueError, match="2 openings, and each of 3 pairs of games takes one of its own"):
         play_match(Match(good, good, games=5, openings=openings, output=run))
+    openings.write_text("startpos\n4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1\n")
+    with pytest.raises(ValueError, match=r"openings\.sfen line 2: the game is over \(mate\)"):
+        play_match(Match(good, good, games=2, openings=openings, output=run))
     openings.write_text("startpos\nstartpos moves 7g7c\n")
     with pytest.raises(ValueError, match=r"openings\.sfen line 2: move 1, 7g7c, is not legal"):
         play_match(Match(good, good, games=2, openings=openings, output=run))
