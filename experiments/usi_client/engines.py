@@ -18,6 +18,7 @@ from typing import Any
 
 from experiments.usi_client.dialogue import Dialogue
 from experiments.usi_client.installed import installed_program
+from search.evaluation.shipped import is_shipped
 
 USIOK_SECONDS = 60.0
 """Seconds to wait from `usi` to `usiok`."""
@@ -164,10 +165,11 @@ def ask_engine(command: str, settings: Sequence[str] = (), defaults: Mapping[str
         declared = {option.name: option for option in map(Option.parse, lines) if option is not None}
         names = [line.removeprefix("id name ").strip() for line in lines if line.startswith("id name ")]
         name = (names or [""])[0] or program.name
+        is_own = name.startswith("LiteShogi")
         chosen: dict[str, str | int] = {}
         for setting in settings:
             try:
-                option, value = _choose(setting, declared, program.parent)
+                option, value = _choose(setting, declared, program.parent, is_own)
             except ValueError as error:
                 raise ValueError(f"{command}: {error}") from error
             chosen[option] = value
@@ -180,7 +182,7 @@ def ask_engine(command: str, settings: Sequence[str] = (), defaults: Mapping[str
         ready_seconds = time.monotonic() - begun
         for line in lines:
             # LiteShogi keeps its earlier value if an option fails; in a match that would be another player.
-            if name.startswith("LiteShogi") and line.startswith(tuple(f"info string {option}: " for option in chosen)):
+            if is_own and line.startswith(tuple(f"info string {option}: " for option in chosen)):
                 raise ValueError(f"{command}: {line.removeprefix('info string ')}")
     return Engine(
         program,
@@ -233,8 +235,8 @@ def player_names(first: Engine, second: Engine) -> tuple[str, str]:
     )
 
 
-def _choose(setting: str, declared: Mapping[str, Option], directory: Path) -> tuple[str, str | int]:
-    """Return the declared name and the value of a setting NAME=VALUE."""
+def _choose(setting: str, declared: Mapping[str, Option], directory: Path, is_own: bool) -> tuple[str, str | int]:
+    """Return the declared name and the value of a setting NAME=VALUE; `is_own`: of this engine."""
     name, equals, text = setting.partition("=")
     if not equals or not name:
         raise ValueError(f"option {setting!r}: write NAME=VALUE")
@@ -245,6 +247,8 @@ def _choose(setting: str, declared: Mapping[str, Option], directory: Path) -> tu
         raise ValueError(f"the engine has no option {name}{hint}")
     option = declared[known[name.lower()]]
     if option.kind in ("string", "filename") and text:
+        if is_own and is_shipped(text):  # which this engine prefers to a file of its name
+            return option.name, text
         if Path(text).exists():
             return option.name, str(Path(text).absolute())
         if option.kind == "filename" and os.sep in text and not (directory / text).exists():

@@ -101,6 +101,10 @@ def test_the_engine_decides_which_options_are_files(scripted, tmp_path, monkeypa
     assert list(engine.description(1)["options"]) == ["NetworkDelay", "EvalFile|", "Book Dir|", "Style|"]
     assert engine.id_name == "Scripted"
     assert ask_engine(scripted.command()).options == {"NetworkDelay": 0}
+    # A shipped network of this engine is no file of the current folder.
+    (tmp_path / "default").mkdir()
+    for behaviour, kept in (("liteshogi", "default"), ("play", str(tmp_path / "default"))):
+        assert ask_engine(scripted.command(behaviour), ["EvalFile=default"]).options["EvalFile"] == kept
     # A file that exists only in the engine's folder is left to the engine.
     assert ask_engine(scripted.command(), ["EvalFile=own.bin"]).options["EvalFile"] == "own.bin"
     assert ask_engine(scripted.command(), ["EvalFile=./own.bin"]).options["EvalFile"] == "./own.bin"
