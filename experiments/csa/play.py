@@ -230,7 +230,9 @@ class _Client:
         login."""
         if self._was_logged_in:
             return None  # a name stays in use until the server has noticed that its connection is lost
-        if isinstance(error.__cause__, socket.gaierror | UnicodeError):
+        cause = error.__cause__
+        is_temporary = isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_AGAIN
+        if isinstance(cause, socket.gaierror | UnicodeError) and not is_temporary:
             return OptionError(f"`host` {self._options.host}: there is no such host ({error})", "host")
         if isinstance(error, LoginRefused | ServerError):
             return ValueError(f"{self._options.place}: {error}")

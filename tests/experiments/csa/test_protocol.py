@@ -254,6 +254,15 @@ def test_a_server_of_another_protocol_is_reported_with_its_line(tmp_path, script
         play_on_server(client(server, tmp_path, scripted), "p")
 
 
+def test_a_temporary_failure_of_the_name_service_is_tried_again(tmp_path, scripted, monkeypatch):
+    def unavailable(*_, **__):
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "create_connection", unavailable)
+    with CsaServer() as server, pytest.raises(ValueError, match="ended after 2 failed connections"):
+        play_on_server(client(server, tmp_path, scripted), "p")
+
+
 def test_an_unknown_host_is_an_error_of_the_option(tmp_path, scripted, monkeypatch):
     def unknown(*_, **__):
         raise socket.gaierror(-2, "Name or service not known")
