@@ -13,9 +13,9 @@ import numpy as np
 
 from experiments.factory.seen import Seen
 from experiments.games.openings import Openings, read_openings
-from experiments.games.player import Cancelled, Duel, Ending, Player, Variety
+from experiments.games.player import Duel, Ending, Player, Variety
 from experiments.jobs.produce import Production, produce
-from experiments.jobs.protocol import Product, Stopped
+from experiments.jobs.protocol import Product
 from experiments.jobs.workforce import Workforce
 from lite.datasets.plan import flat, plan_run
 from lite.records.batch import labelled_dtype
@@ -230,10 +230,7 @@ class SelfPlayWorker:
         for _ in range(min(task.games, 1 + number // GROWTH)):
             opening = task.openings.draw(random, lambda start: not self._duel.is_over(start))
             out = bool(random.random() < task.played_out)
-            try:
-                game = self._duel.play(opening, seed=int(random.integers(1 << 62)), play_out=out)
-            except Cancelled:
-                raise Stopped from None
+            game = self._duel.play(opening, seed=int(random.integers(1 << 62)), play_out=out)
             parts.append(game.hcpe3())
             counts.update(game.counts())
         return Product(b"".join(parts), dict(counts))

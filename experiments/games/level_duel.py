@@ -10,7 +10,8 @@ from random import Random
 import numpy as np
 
 from experiments.games.compiled_game import MATE, UNFINISHED, UNSCORED, begin_game, enter_move, game_dtype, rules_end
-from experiments.games.player import Cancelled, Ending, PlayedGame, Player, finished_game
+from experiments.games.player import Ending, PlayedGame, Player, finished_game
+from experiments.jobs.protocol import Stopped
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.parameters import make_numbers
 from search.engine import Limits, Rules
@@ -40,7 +41,7 @@ class LevelDuel:
             engine.new_game()
 
     def stop(self) -> None:
-        """Stop the running game soon; may be called from any thread. `play` raises Cancelled from then on."""
+        """Stop the running game soon; may be called from any thread. `play` raises Stopped from then on."""
         self._cancelled = True
         for engine in self._engines:
             engine.stop()
@@ -76,7 +77,7 @@ class LevelDuel:
             mover = int(pos["turn"])
             move, score = self._choose(pos, mover ^ first_colour)
             if self._cancelled:
-                raise Cancelled
+                raise Stopped
             if not move:
                 ending, winner = MATE, 1 - mover
                 break

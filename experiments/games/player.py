@@ -22,6 +22,7 @@ from experiments.games.compiled_game import (
     play_game,
     rules_end,
 )
+from experiments.jobs.protocol import Stopped
 from lite.records import formats
 from lite.records.encode import encode_game
 from search.alphabeta.parameters import EVERY_STEP, make_numbers
@@ -221,10 +222,6 @@ def finished_game(
     )
 
 
-class Cancelled(Exception):
-    """A game was stopped from another thread."""
-
-
 class Duel:
     """Two players, or one against itself, with their memory; plays one game at a time."""
 
@@ -273,7 +270,7 @@ class Duel:
             seat.record["steps"] = bits
 
     def stop(self) -> None:
-        """Stop the running game soon; may be called from any thread. `play` raises Cancelled from then on."""
+        """Stop the running game soon; may be called from any thread. `play` raises Stopped from then on."""
         self._cancelled = True
         self._game["cancelled"] = 1
         for seat in self._seats:
@@ -301,7 +298,7 @@ class Duel:
         arguments = [part for seat in self._seats for part in _arguments(seat)]
         play_game(pos, game, *arguments)
         if self._cancelled:
-            raise Cancelled
+            raise Stopped
         if not game["count"]:
             raise ValueError(f"{start}: the game is over before it begins ({ENDINGS[game['ending']]})")
         return finished_game(game, code)

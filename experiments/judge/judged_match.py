@@ -17,10 +17,10 @@ import numpy as np
 
 from experiments.games.compiled_game import UNFINISHED
 from experiments.games.game_position import GamePosition
-from experiments.games.player import Cancelled, Duel, PlayedGame, Player
+from experiments.games.player import Duel, PlayedGame, Player
 from experiments.jobs.ledger import Counts
 from experiments.jobs.produce import produce
-from experiments.jobs.protocol import Product, Stopped
+from experiments.jobs.protocol import Product
 from experiments.judge.judge import Judge, Judging
 from experiments.judge.losses import clipped
 from experiments.league.participant import parse_participant
@@ -159,14 +159,11 @@ class JudgedWorker:
         """Return, as counts, the first player's shares of a pair; it is black in the first game. Raises Stopped."""
         opening = line_of(self._task.lines, number, self._task.seed)
         counts: dict[str, float] = {"ended": 0}
-        try:
-            for colour, name in COLOURS.items():
-                self.duel.forget()
-                game = self.duel.play(opening, colour)
-                counts[f"share as {name}"] = round(self._share(opening, game), 6)
-                counts["ended"] += game.ending != UNFINISHED
-        except Cancelled:
-            raise Stopped from None
+        for colour, name in COLOURS.items():
+            self.duel.forget()
+            game = self.duel.play(opening, colour)
+            counts[f"share as {name}"] = round(self._share(opening, game), 6)
+            counts["ended"] += game.ending != UNFINISHED
         return Product(counts=counts, answers=self._seat.fresh())
 
     def _share(self, opening: str, game: PlayedGame) -> float:

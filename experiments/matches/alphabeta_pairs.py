@@ -8,10 +8,9 @@ import time
 import numpy as np
 
 from experiments.games.level_duel import LevelDuel
-from experiments.games.player import Cancelled, Duel, Player
-from experiments.jobs.protocol import Product, Stopped
+from experiments.games.player import Duel, Player
+from experiments.jobs.protocol import Product
 from experiments.labels.study import SEARCH, Studio
-from experiments.labels.study import Stopped as StudyStopped
 from experiments.matches.pair import COLOURS, PairSettings, pair_product
 from search.evaluation.material import material_network
 from search.rules.huffman import HCP, encode
@@ -42,16 +41,13 @@ class PairWorker:
         task, begun = self._task, time.thread_time()
         random = np.random.default_rng((task.seed, number))
         games = []
-        try:
-            self._studio.forget()
-            opening, is_even = task.opening(number, random, self._evaluate)
-            for colour in COLOURS:
-                self._duel.forget()
-                out = bool(random.random() < task.played_out)
-                seed = int(np.random.default_rng((task.seed, number, colour + 1)).integers(1 << 31))
-                games.append(self._duel.play(opening, colour, seed, out))
-        except (Cancelled, StudyStopped):
-            raise Stopped from None
+        self._studio.forget()
+        opening, is_even = task.opening(number, random, self._evaluate)
+        for colour in COLOURS:
+            self._duel.forget()
+            out = bool(random.random() < task.played_out)
+            seed = int(np.random.default_rng((task.seed, number, colour + 1)).integers(1 << 31))
+            games.append(self._duel.play(opening, colour, seed, out))
         return pair_product(games, begun, is_even)
 
     def _evaluate(self, opening: str) -> int | None:

@@ -29,7 +29,8 @@ from experiments.games.compiled_game import (
     rules_end,
 )
 from experiments.games.openings import Openings, read_openings
-from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player, Variety, _weigh_draws
+from experiments.games.player import Duel, Ending, PlayedGame, Player, Variety, _weigh_draws
+from experiments.jobs.protocol import Stopped
 from experiments.matches.counted_match import CountedMatch, play_counted_match
 from experiments.matches.pair_kif import write_pairs
 from lite.notation.kif import read_kif
@@ -215,7 +216,7 @@ def test_a_game_is_stopped_from_another_thread(player):
     duel = Duel(Player(player.network, nodes=2_000_000_000))
     timer = threading.Timer(0.3, duel.stop)
     timer.start()
-    with pytest.raises(Cancelled):
+    with pytest.raises(Stopped):
         duel.play("startpos")
     timer.join()
 

@@ -9,7 +9,8 @@ import pytest
 
 from experiments.games.compiled_game import MOVE_LIMIT
 from experiments.games.level_duel import LevelDuel
-from experiments.games.player import Cancelled, Duel, Ending, Player
+from experiments.games.player import Duel, Ending, Player
+from experiments.jobs.protocol import Stopped
 from experiments.matches.counted_match import CountedMatch, play_counted_match
 from experiments.matches.named_player import read_player
 from lite.run_folder import read_run
@@ -65,7 +66,7 @@ def test_a_game_is_stopped_from_another_thread():
     endless = Player(material_network(), nodes=1 << 40, hash_mb=1)
     duel = LevelDuel(player(level=WEAK), endless)
     threading.Timer(0.2, duel.stop).start()
-    with pytest.raises(Cancelled):
+    with pytest.raises(Stopped):
         duel.play("startpos")
 
 
