@@ -52,7 +52,7 @@ class Analysing:
     """Milliseconds per position."""
     nodes: int | None = None
     """Nodes per position instead of time; with one thread the figures are reproducible. A search always finishes its
-    first iteration, which takes a few hundred nodes."""
+    first iteration, so it may exceed a limit below 500 by up to about 2,000 nodes."""
     multipv: int = 1
     """Number of lines per position: the best, the second best, and so on."""
     threads: int = 1

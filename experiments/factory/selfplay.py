@@ -49,8 +49,8 @@ class SelfPlay:
     positions: int = 1_000_000
     """Positions to generate, counting those of earlier calls."""
     nodes: int = 1000
-    """Nodes per move; 0 means no limit. A search always finishes its first iteration, which may take a few hundred
-    nodes more than a limit below 500."""
+    """Nodes per move; 0 means no limit. A search always finishes its first iteration, so it may exceed a limit below
+    500 by up to about 2,000 nodes."""
     depth: int = 0
     """Depth per move; 0 means no limit."""
     openings: Path | None = None

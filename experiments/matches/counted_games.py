@@ -41,8 +41,8 @@ class CountedGames:
     """Options that all games of a run share."""
 
     nodes: int = 0
-    """Nodes per move; 0 means no limit. A search always finishes its first iteration, which may take a few hundred
-    nodes more than a limit below 500."""
+    """Nodes per move; 0 means no limit. A search always finishes its first iteration, so it may exceed a limit below
+    500 by up to about 2,000 nodes."""
     depth: int = 0
     """Depth per move; 0 means no limit."""
     games: int = 1000

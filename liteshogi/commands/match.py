@@ -87,7 +87,7 @@ class Command:
     in a league 100, with --sprt as many as the test takes (100,000 at most), and 20 through ShogiArena."""
     nodes: int = 0
     """Nodes per move; for policy-value networks, which PUCT plays, visits of the root; 0 means no limit. A search
-    always finishes its first iteration, which may take up to about 2,000 nodes more than a limit below 500."""
+    always finishes its first iteration, so it may exceed a limit below 500 by up to about 2,000 nodes."""
     depth: int = 0
     """Depth per move; 0 means no limit."""
     second_nodes: int | None = None
