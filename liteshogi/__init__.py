@@ -4,10 +4,11 @@
     evaluate_sfens(load_network("default"), ["startpos"])
     AlphaBetaEngine("default").analyse("startpos", nodes=100_000, multipv=3)
 
-The main verbs of the command line are functions here. Functions with many options take one dataclass: `convert`
-(`Conversion`), `train_value` (`ValueTraining`, with `LiteConfig`, `DenseConfig` or another network), `self_play`
-(`SelfPlay`), `play_counted_match` (`CountedMatch`, optionally with an `Sprt`). `fold_file` and `measure_network`, the
-verb `test`, take arguments. Files may be a str or any path-like object, and one file may stand for a sequence of files.
+The functions cover the path from games to a network that plays. Those with many options take one dataclass: `convert`
+(`Conversion`), `self_play` (`SelfPlay`), `train_value` (`ValueTraining`, with `LiteConfig`, `DenseConfig` or another
+network), `play_counted_match` (`CountedMatch`, optionally with an `Sprt`). `measure_network` (the verb `test`),
+`fold_file` and `evaluate_sfens` take arguments. Other verbs have functions in `experiments` and `export`, which are not
+part of this API. Files may be a str or any path-like object, and one file may stand for a sequence of files.
 For a type checker, the fields of the dataclasses are as declared: a Path, a tuple of Paths, and a str for a network
 that plays.
 
