@@ -152,8 +152,8 @@ class AgainCounts:
     """Number of first searches that found a mate."""
     mates_kept: int
     """Number of these mates that the second search finds with the first one's table."""
-    mates_not_longer: int
-    """Number of these mates that the second search finds with at most the same length."""
+    mates_as_short: int
+    """Number of these mates that the second search finds in at most as many plies."""
     mates_found_afresh: int
     """Number of these mates that the long search finds with an empty table."""
     lost: tuple[SearchedAgain, ...]
@@ -310,7 +310,7 @@ def _again(made: Sequence[SearchedAgain]) -> AgainCounts:
     return AgainCounts(
         mates=len(mates),
         mates_kept=sum(_same_mate(row.first, row.again) for row in mates),
-        mates_not_longer=sum(_same_mate(row.first, row.again) and abs(row.again) >= abs(row.first) for row in mates),
+        mates_as_short=sum(_same_mate(row.first, row.again) and abs(row.again) >= abs(row.first) for row in mates),
         mates_found_afresh=sum(_same_mate(row.first, row.afresh) for row in mates),
         lost=tuple(row for row in mates if not all(_same_mate(row.first, one) for one in (row.again, row.afresh))),
         draws=len(draws),

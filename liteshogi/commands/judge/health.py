@@ -54,8 +54,8 @@ def as_text(report: HealthReport) -> str:
         change = f", scores changed by {again.change[0]:.0f} {error_text(again.change[1], '.0f')}".rstrip()
     lines += [
         "\nsearched again with the full table, near games' ends:",
-        f"of {again.mates} mates {again.mates_kept} kept, {again.mates_not_longer} no longer; "
-        f"{again.mates_found_afresh} found by {report.long_nodes:,} nodes with an empty table",
+        f"of {again.mates} mates {again.mates_kept} found again, {again.mates_as_short} of them in at most as many "
+        f"plies; {again.mates_found_afresh} found by {report.long_nodes:,} nodes with an empty table",
         f"of {again.draws} scores of 0 {again.draws_kept} kept; "
         f"of {again.others} others {again.moves_kept} moves kept{change}",
     ]

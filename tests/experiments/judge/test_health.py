@@ -51,7 +51,9 @@ def test_a_long_search_agrees_with_itself(options, tmp_path):
     assert abs(report.teacher.mean) <= OPTIONS.balance
     assert examine(options) == report
     assert examine(replace(options, workers=1, output=tmp_path / "one")) == report
-    assert "teacher's sign" in as_text(report)
+    text = as_text(report)
+    assert "teacher's sign" in text
+    assert f"{report.again.mates_as_short} of them in at most as many plies" in text
 
 
 def test_quiet_positions_are_quiet():
@@ -145,7 +147,7 @@ def test_lost_mates_and_draws_are_counted_and_listed():
             for name, first, again, afresh, move in rows
         ]
     )
-    assert (found.mates, found.mates_kept, found.mates_not_longer, found.mates_found_afresh) == (3, 2, 1, 2)
+    assert (found.mates, found.mates_kept, found.mates_as_short, found.mates_found_afresh) == (3, 2, 1, 2)
     assert [row.position for row in found.lost] == ["b", "f"]
     assert (found.draws, found.draws_kept, found.others, found.moves_kept) == (2, 1, 1, 0)
     assert found.change == (20.0, None)
