@@ -41,8 +41,9 @@ class Loop:
     or a trained network, whose weights the first candidate begins with where the architecture is the same."""
     generations: int = 10
     """Generations to reach, counting those of earlier calls."""
-    positions: int = 200_000
-    """Positions of the games of each generation."""
+    positions: int = 3_000_000
+    """Positions of the games of each generation. From material alone, networks gain from three million and overfit on
+    300,000 (docs/results/loop.md)."""
     nodes: int = 200
     """Nodes per move in these games."""
     openings: Path | None = None

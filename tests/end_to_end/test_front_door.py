@@ -90,6 +90,7 @@ def test_every_command_has_help(command, capsys):
     [
         ("train lite", "its learning rate jumps to the value that a run of the new length has at this step."),
         ("expand", "and of interruptions: results are written in the order of their jobs."),  # in a nested dataclass
+        ("loop", "overfit on 300,000 (docs/results/loop.md). (default: 3000000)"),
         *((command, FIRST_ITERATION) for command in ("match", "analyse", "selfplay alphabeta")),
     ],
 )
