@@ -88,6 +88,13 @@ def test_every_link_has_a_target(path: Path) -> None:
             assert (path.parent / target.split("#")[0]).exists(), f"{path.name}: {target}"
 
 
+def test_contributing_leads_to_every_package() -> None:
+    named_there = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    packages = [path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("*/*/__init__.py")]
+    assert len(packages) > 30
+    assert [one for one in packages if not one.startswith("tests/") and f"`{one}`" not in named_there] == []
+
+
 @pytest.mark.parametrize("name", ["README.md", "README.ja.md"])
 def test_the_example_in_python_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = re.findall(r"^```python\n(.*?)^```", (ROOT / name).read_text(encoding="utf-8"), re.M | re.S)
