@@ -19,20 +19,19 @@ class Verb:
 
 SECTIONS: dict[str, dict[str, Verb]] = {
     "Play": {
-        "match": Verb("play a match or a league, and report Elo with its error"),
-        "puct": Verb("speak USI with a policy-value network, searched by PUCT"),
         "floodgate": Verb("play on floodgate or another CSA server"),
         "warmup": Verb("compile the engines in advance for a quick first start"),
+        "demo": Verb("show the whole pipeline in a few minutes"),
     },
     "Look at games and positions": {
         "analyse": Verb("search games: scores, best lines, mistakes"),
         "mate": Verb("solve mate problems"),
         "eval": Verb("show the static evaluation of positions"),
         "explain": Verb("show what each piece contributes to an evaluation"),
+        "book": Verb("convert an opening book from .db to .ybb"),
     },
     "Make data": {
         "convert": Verb("convert games and records between formats"),
-        "book": Verb("convert an opening book from .db to .ybb"),
         "stat": Verb("describe games and records"),
         "selfplay": Verb("generate self-play games", ("alphabeta", "puct"), "alphabeta"),
         "expand": Verb("make labelled positions as a search meets them"),
@@ -40,19 +39,22 @@ SECTIONS: dict[str, dict[str, Verb]] = {
     },
     "Train": {
         "train": Verb("train a network", ("lite", "untied", "dense", "half_kp", "k_p", "sfnn", "resnet")),
-        "loop": Verb("improve a network by its own self-play"),
+        "test": Verb("measure accuracy and calibration on held-out games"),
         "fold": Verb("turn a trained network into the engine's file"),
+        "loop": Verb("improve a network by its own self-play"),
+    },
+    "Compare players and networks": {
+        "match": Verb("play a match or a league, and report Elo with its error"),
+        "sweep": Verb("train, measure and play many networks of one plan"),
+        "yardstick": Verb("make held-out positions with reference scores or results"),
+        "report": Verb("make one HTML page of the results of runs"),
+    },
+    "Exchange networks": {
         "export": Verb("write ONNX, nn.bin, a C++ header or test vectors"),
         "import": Verb("read an nn.bin of YaneuraOu"),
+        "puct": Verb("speak USI with a policy-value network, searched by PUCT"),
     },
-    "Measure and compare": {
-        "test": Verb("measure accuracy and calibration on held-out games"),
-        "sweep": Verb("train, measure and play many networks of one plan"),
-        "yardstick": Verb("make held-out positions with scores of long searches"),
-        "report": Verb("make one HTML page of the results of runs"),
-        "demo": Verb("show the whole pipeline in a few minutes"),
-    },
-    "For developers of the search": {
+    "Work on the search": {
         "bench": Verb(
             "measure signature and speed",
             ("search", "engines", "pipes", "factory", "steps", "evaluation", "training", "reading", "planes"),
@@ -66,6 +68,7 @@ SECTIONS: dict[str, dict[str, Verb]] = {
         "tune": Verb("tune parameters of the search by games (SPSA)"),
     },
 }
+"""The verbs by purpose, as in the tables of the READMEs."""
 VERBS: dict[str, Verb] = {name: verb for section in SECTIONS.values() for name, verb in section.items()}
 
 TUNABLE = "--tunable"

@@ -13,7 +13,7 @@ import pytest
 from experiments.nets.plan import plan_of
 from experiments.nets.plan_file import read_entries
 from liteshogi import __main__ as front_door
-from liteshogi.verbs import VERBS, correction
+from liteshogi.verbs import SECTIONS, VERBS, correction
 from tests.end_to_end.documents import DOCUMENTS, PROGRAM, ROOT, blocks_of, named
 
 NAMES_OF_FORMATS = ("liteshogi evaluation network",)
@@ -93,6 +93,14 @@ def test_contributing_leads_to_every_package() -> None:
     packages = [path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("*/*/__init__.py")]
     assert len(packages) > 30
     assert [one for one in packages if not one.startswith("tests/") and f"`{one}`" not in named_there] == []
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.ja.md"])
+def test_the_table_of_verbs_has_the_groups_of_the_help(name: str) -> None:
+    rows = re.findall(r"^\| ([^|]+) \| (`[a-z]+`[^|]*) \|", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+    assert [re.findall(r"`(\w+)`", verbs) for _, verbs in rows] == [list(section) for section in SECTIONS.values()]
+    if name == "README.md":
+        assert [purpose for purpose, _ in rows] == list(SECTIONS)
 
 
 @pytest.mark.parametrize("name", ["README.md", "README.ja.md"])
