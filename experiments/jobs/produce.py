@@ -38,7 +38,7 @@ class Place:
     form: str
     """Format of the products: hcpe, hcpe3 or psv."""
     workers: int = 1
-    """Threads of this machine."""
+    """Jobs at a time on this machine."""
     ray: str | None = None
     """Address of a Ray cluster whose CPUs work instead, or `auto`."""
     shard_bytes: int = SHARD_BYTES

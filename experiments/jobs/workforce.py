@@ -16,11 +16,11 @@ class Workforce:
     """The workers of a run, which make no difference to its results."""
 
     workers: int = field(default_factory=usable_cores)
-    """Threads of this machine."""
+    """Jobs at a time on this machine."""
     ray: str | None = None
     """Address of a Ray cluster whose CPUs work instead, or `auto`. Its machines need LiteShogi installed."""
     max_gb: float | None = None
-    """Stop when the shards reach this size, GB."""
+    """Size of all shards in GB at which the run stops; None means no limit."""
     in_order: bool = False
     """Make the same files regardless of the number of workers and of interruptions: results are written in the order of
     their jobs."""

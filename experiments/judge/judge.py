@@ -36,7 +36,7 @@ class Judging:
     answers: Path = Path("runs/judge/answers")
     """Folder of the judge's answers; a position that has one there is not searched again."""
     workers: int = field(default_factory=usable_cores)
-    """Threads of this machine, each with a judge of its own."""
+    """Jobs at a time on this machine, each with a judge of its own."""
     ray: str | None = None
     """Address of a Ray cluster whose CPUs work instead, or `auto`. Its machines need LiteShogi and the judge installed
     at the same places."""

@@ -81,7 +81,7 @@ class Loop:
     seed: int = 1
     """Seed of everything random."""
     workers: int = field(default_factory=usable_cores)
-    """Threads of this machine."""
+    """Jobs at a time on this machine."""
     ray: str | None = None
     """Address of a Ray cluster whose CPUs play and label instead, or `auto`. Its machines need LiteShogi installed."""
 

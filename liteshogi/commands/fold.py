@@ -23,7 +23,7 @@ class Command:
     net: Net
     """Trained network file, or the folder of its run."""
     output: Output
-    """File to write, in .safetensors."""
+    """File to write (.safetensors)."""
     data: tuple[Path, ...] = ()
     """Records on which the cost of quantisation is measured, preferably held-out ones: hcpe, hcpe3, psv or pack.
     Without them it is measured on positions of random games, and the change in accuracy is not known."""

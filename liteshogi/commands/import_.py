@@ -20,7 +20,7 @@ class Command:
     net: tyro.conf.Positional[Path]
     """The nn.bin."""
     output: Output
-    """File to write, in .safetensors."""
+    """File to write (.safetensors)."""
     fv_scale: int | None = None
     """Divisor of the output, YaneuraOu's option FV_SCALE, which `export` prints for a network trained here. Default:
     the divisor in the file's text, else 16."""

@@ -131,7 +131,8 @@ class Command:
     """Score in centipawns at which a game is won when both players have agreed for 8 consecutive plies; 0 means that
     games are played to their end. In process."""
     played_out: float = 0.05
-    """Share of the games that --win-score would end that are played to their end, to measure how often it is wrong."""
+    """Share of the games that --win-score would end that are played to their end, to measure how often the score is
+    wrong."""
     seed: int = 1
     """Seed of the order of the openings, of the random moves, and of the moves that levels draw."""
     kif: bool = False

@@ -18,8 +18,8 @@ from search.system.metadata import one_line, parse_json
 Configuration = Annotated[
     Path | None,
     tyro.conf.arg(
-        help="File of options: the run.json of a run, or a JSON object; options given here override it. Data that "
-        "replace the file's stand before the options, as an option of several values takes every word after it."
+        help="File of options: the run.json of a run, or a JSON object; options given here override it. "
+        "To replace the file's data, name the new data before all options."
     ),
 ]
 
