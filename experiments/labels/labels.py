@@ -20,7 +20,7 @@ HOW = {"static": STATIC, "quiescence": QUIESCENCE, "search": SEARCH}
 
 
 class Labeller(Protocol):
-    """Labels positions."""
+    """Gives each position a score and, if known, a best move."""
 
     def label(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (scores int16 (n,), moves uint16 (n,)) of hcp codes uint8 (n, 32).

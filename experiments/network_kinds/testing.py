@@ -23,7 +23,7 @@ class NetworkReport(Report):
     """Figures of a network on held-out games; None where no position has the figure."""
 
     net: str
-    """The network."""
+    """File, run folder or shipped name of the network that was measured."""
     data: tuple[str, ...]
     """The record files."""
     records_read: int

@@ -61,7 +61,7 @@ class Report:
     runs: tuple[Path, ...]
     """Run folders, or folders that hold runs at any depth."""
     output: Path = Path("report.html")
-    """The page."""
+    """HTML file of the page to write."""
     png: bool = False
     """Draw each chart also as a PNG beside the page."""
     overwrite: bool = False

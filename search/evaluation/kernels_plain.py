@@ -28,7 +28,7 @@ _store_uint8, _store_int16, _store_int32 = (
 
 @jit
 def sum_rows(target, source, added, added_count, removed, removed_count, width, lane_bytes):
-    """See `search.evaluation.kernels`."""
+    """Add and subtract rows of int16 or int8 lanes (contract: `search.evaluation.kernels`)."""
     for lane in range(width):
         _store_int16(target, lane, _load_int16(source, lane))
     for index in range(added_count):
@@ -51,14 +51,14 @@ def _clipped(source, extra, shift, lane):
 
 @jit
 def activate(source, extra, shift, target, width):
-    """See `search.evaluation.kernels`."""
+    """Clip the sums of a perspective to u8 activations (contract: `search.evaluation.kernels`)."""
     for lane in range(width):
         _store_uint8(target, lane, np.uint8(_clipped(source, extra, shift, lane)))
 
 
 @jit
 def activate_squared(source, extra, shift, target, width):
-    """See `search.evaluation.kernels`."""
+    """Clip the sums of a perspective to u8 and square them (contract: `search.evaluation.kernels`)."""
     for lane in range(width):
         value = _clipped(source, extra, shift, lane)
         _store_uint8(target, lane, np.uint8((value * value + 64) >> 7))
@@ -66,7 +66,7 @@ def activate_squared(source, extra, shift, target, width):
 
 @jit
 def activate_pairwise(source, extra, wrapped, shift, target, width):
-    """See `search.evaluation.kernels`."""
+    """Multiply the clipped lanes of the first half by those of the second (contract: `search.evaluation.kernels`)."""
     half = width // 2
     for lane in range(half):
         first = _wrapped(source, extra, wrapped, shift, lane)
@@ -82,7 +82,7 @@ def _wrapped(source, extra, wrapped, shift, lane):
 
 @jit
 def square_and_clip(sums, count, shift, target):
-    """See `search.evaluation.kernels`."""
+    """Write the squares of the sums and the clipped sums as u8 (contract: `search.evaluation.kernels`)."""
     for index in range(count):
         total = np.int64(_load_int32(sums, index))
         _store_uint8(target, index, np.uint8(min((total * total) >> (2 * shift + 7), 127)))
@@ -100,7 +100,7 @@ def _dot(inputs, input_count, row):
 
 @jit
 def affine(inputs, input_count, weights, biases, output_count, together, target):
-    """See `search.evaluation.kernels`."""
+    """Compute a layer: int32 sums of u8 inputs times weights, plus biases (contract: `search.evaluation.kernels`)."""
     for output in range(output_count):
         total = _dot(inputs, input_count, weights + np.uint64(output * input_count))
         _store_int32(target, output, np.int32(total + _load_int32(biases, output)))
@@ -108,7 +108,7 @@ def affine(inputs, input_count, weights, biases, output_count, together, target)
 
 @jit
 def affine_narrow(inputs, input_count, weights, biases, target):
-    """See `search.evaluation.kernels`."""
+    """Compute a layer of at most 8 outputs as int32 sums (contract: `search.evaluation.kernels`)."""
     for output in range(OUTPUTS):
         total = np.int32(0)
         if output < NARROW_OUTPUTS:
@@ -119,7 +119,7 @@ def affine_narrow(inputs, input_count, weights, biases, target):
 
 @jit
 def affine_clipped(inputs, input_count, weights, biases, output_count, shift, together, target):
-    """See `search.evaluation.kernels`."""
+    """Compute a layer and clip its sums to u8 (contract: `search.evaluation.kernels`)."""
     for output in range(output_count):
         total = _dot(inputs, input_count, weights + np.uint64(output * input_count))
         total = np.int32(total + _load_int32(biases, output))

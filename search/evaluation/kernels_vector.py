@@ -85,7 +85,7 @@ _sum_widest = _make_sum_tile(WIDEST_TILE)
 
 @jit
 def sum_rows(target, source, added, added_count, removed, removed_count, width, lane_bytes):
-    """See `search.evaluation.kernels`."""
+    """Add and subtract rows of int16 or int8 lanes (contract: `search.evaluation.kernels`)."""
     blocks = width // BLOCK
     first = np.int64(0)
     if WIDEST_TILE > 4:
@@ -137,7 +137,7 @@ _clip_blocks = _make_activate(squared=False, shifted=False)
 
 @jit
 def activate(source, extra, shift, target, width):
-    """See `search.evaluation.kernels`."""
+    """Clip the sums of a perspective to u8 activations (contract: `search.evaluation.kernels`)."""
     if shift == 0:
         _clip_blocks(source, extra, shift, target, width // BLOCK)
     else:
@@ -146,7 +146,7 @@ def activate(source, extra, shift, target, width):
 
 @jit
 def activate_squared(source, extra, shift, target, width):
-    """See `search.evaluation.kernels`."""
+    """Clip the sums of a perspective to u8 and square them (contract: `search.evaluation.kernels`)."""
     _activate_squared_blocks(source, extra, shift, target, width // BLOCK)
 
 
@@ -210,7 +210,7 @@ _multiply_blocks, _multiply_half_blocks = _make_pairwise(BLOCK), _make_pairwise(
 
 @jit
 def activate_pairwise(source, extra, wrapped, shift, target, width):
-    """See `search.evaluation.kernels`."""
+    """Multiply the clipped lanes of the first half by those of the second (contract: `search.evaluation.kernels`)."""
     half = width // 2
     blocks = half // BLOCK
     if wrapped == 1 and shift == 0:
@@ -254,7 +254,7 @@ def _square_and_clip(context, sums, blocks, shift, target):
 
 @jit
 def square_and_clip(sums, count, shift, target):
-    """See `search.evaluation.kernels`."""
+    """Write the squares of the sums and the clipped sums as u8 (contract: `search.evaluation.kernels`)."""
     _square_and_clip(sums, count // OUTPUTS, shift, target)
 
 
@@ -334,7 +334,7 @@ _one_long = _make_affine_blocks(1, clipped=False, unroll=LONG_UNROLL)
 
 @jit
 def affine(inputs, input_count, weights, biases, output_count, together, target):
-    """See `search.evaluation.kernels`."""
+    """Compute a layer: int32 sums of u8 inputs times weights, plus biases (contract: `search.evaluation.kernels`)."""
     groups, stride, unused = input_count // 4, output_count * 4, np.int64(0)
     left = output_count
     pair = np.uint64(8 * OUTPUTS)  # bytes of two blocks: of a group's weights, of biases, of int32 sums
@@ -351,7 +351,7 @@ def affine(inputs, input_count, weights, biases, output_count, together, target)
 
 @jit
 def affine_clipped(inputs, input_count, weights, biases, output_count, shift, together, target):
-    """See `search.evaluation.kernels`."""
+    """Compute a layer and clip its sums to u8 (contract: `search.evaluation.kernels`)."""
     groups, stride = input_count // 4, output_count * 4
     left = output_count
     pair = np.uint64(8 * OUTPUTS)
@@ -407,7 +407,7 @@ def _narrow(context, inputs, pairs, weights, biases, target):
 
 @jit
 def affine_narrow(inputs, input_count, weights, biases, target):
-    """See `search.evaluation.kernels`."""
+    """Compute a layer of at most 8 outputs as int32 sums (contract: `search.evaluation.kernels`)."""
     _narrow(inputs, input_count // 8, weights, biases, target)
 
 

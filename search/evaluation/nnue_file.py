@@ -276,7 +276,7 @@ class Header:
     file_hash: int
     feature_hash: int
     network_hashes: tuple[int, ...]
-    """One per stack."""
+    """Hash of the layers, once per stack."""
     progress_hash: int
 
     @staticmethod

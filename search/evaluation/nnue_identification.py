@@ -248,7 +248,7 @@ class Sizes:
     payload: int
     """Bytes of the weights' LEB128 block."""
     tail: int
-    """Bytes after it."""
+    """Bytes after the LEB128 block of the weights."""
     values: int | None = None
     """Weights in the block, if they have been counted."""
 
