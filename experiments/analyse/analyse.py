@@ -62,8 +62,8 @@ class Analysing:
     overwrite: bool = False
     """Analyse again what was analysed before, and replace its files. Without it, a run over several games resumes."""
     language: Language = "auto"
-    """Language of page, picture, terminal and errors: ja, en, or auto. auto is Japanese if the system's locale is
-    Japanese or the game is a KIF or KI2 file, whatever its suffix."""
+    """Language of texts and errors: ja, en, or auto. auto is Japanese if the system's locale is Japanese or the game is
+    a KIF or KI2 file, whatever its suffix."""
 
 
 def analyse_games(options: Analysing) -> AnalysedGames:

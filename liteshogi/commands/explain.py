@@ -73,7 +73,7 @@ class Command:
     """Picture to write, .svg or .png: the board coloured by contribution, one board per network."""
     overwrite: Overwrite = False
     language: Language = "auto"
-    """Language of text, picture and errors: ja, en, or auto. auto is Japanese if the system's locale is Japanese."""
+    """Language of texts and errors: ja, en, or auto. auto is Japanese if the system's locale is Japanese."""
     json: Json = False
 
     @property

@@ -141,8 +141,7 @@ class Command:
     """Folder of the run, with the games as hcpe3 or, through ShogiArena, as KIF in kif/, and the picture of a
     league. By default it is named after the players."""
     language: Language = "auto"
-    """Language of results, progress and errors: ja, en, or auto. auto is Japanese if the system's locale is
-    Japanese."""
+    """Language of texts and errors: ja, en, or auto. auto is Japanese if the system's locale is Japanese."""
     json: Json = False
 
     @property

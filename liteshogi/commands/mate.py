@@ -79,8 +79,8 @@ class Command:
     """Also report the length as tsume shogi counts it, without futile interpositions (無駄合). A drop is futile if the
     checker captures it and the attacker, without using the captured piece, mates as fast as without the drop."""
     language: Language = "auto"
-    """Language of results and errors: ja, en, or auto. auto is Japanese if the system's locale is Japanese or `file` is
-    a KIF or KI2 file."""
+    """Language of texts and errors: ja, en, or auto. auto is Japanese if the system's locale is Japanese or `file` is a
+    KIF or KI2 file."""
     json: Json = False
 
     @property

@@ -37,7 +37,7 @@ class Command(Report):
     verify: bool = False
     """Write no page: check whether networks, data and shards still have the recorded digests and sizes."""
     language: Language = "auto"
-    """Language of page, messages and errors: ja, en, or auto. auto is Japanese if the system's locale is Japanese.
+    """Language of texts and errors: ja, en, or auto. auto is Japanese if the system's locale is Japanese.
     The sections of matches, leagues and games on servers are translated, and the page around the sections; the other
     sections are English."""
     json: Json = False
