@@ -81,7 +81,7 @@ def play_counted_match(match: CountedMatch) -> MatchReport:
     others = OTHER_GAMES if match.sprt else MORE_GAMES  # a test that has decided is not extended
     produce(match.place(), _plan(match, first, second, lines), task, jobs, referee=standing, others=others)
     report = standing.report()
-    an_hour = report.nodes_per_second / max(report.nodes_a_move, 1e-9) * 3600 * match.parallel
+    per_hour = report.nodes_per_second / max(report.nodes_per_move, 1e-9) * 3600 * match.parallel
     if first.name(True) == second.name(True) and not first.draws_moves:
         same = "both players are the same, so each pair is one game played twice"
         report = replace(report, remarks=(*report.remarks, same))
@@ -90,7 +90,7 @@ def play_counted_match(match: CountedMatch) -> MatchReport:
         **vars(report),
         first=names[0],
         second=names[1],
-        positions_per_hour=round(an_hour),
+        positions_per_hour=round(per_hour),
         parallel=match.parallel,
         folder=match.output,
     )

@@ -77,7 +77,7 @@ class StandingReport:
     """Number of games by their ending."""
     positions: int
     """Number of moves that were searched."""
-    nodes_a_move: float
+    nodes_per_move: float
     """Mean nodes per move."""
     nodes_of_first: int
     nodes_of_second: int
@@ -186,7 +186,7 @@ class Standing:
                 if counts[f"ended by {ending}"]
             },
             positions=counts["positions"],
-            nodes_a_move=counts["nodes"] / max(counts["positions"], 1),
+            nodes_per_move=counts["nodes"] / max(counts["positions"], 1),
             nodes_of_first=counts["nodes of first"],
             nodes_of_second=counts["nodes of second"],
             nodes_per_second=round(counts["nodes"] / max(counts["seconds"], 1e-9)),

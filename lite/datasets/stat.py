@@ -72,7 +72,7 @@ class DataSummary:
     """Percentiles of the number of moves per game; None without games."""
     duplicate_games: int | None
     """Games that equal an earlier one; None without games."""
-    candidates_a_move: float | None
+    candidates_per_move: float | None
     """Mean number of candidates per move; None without games."""
 
 
@@ -168,7 +168,7 @@ class _Totals:
             pieces_on_board=self._pieces.percentiles(),
             plies=plies.percentiles() if games else None,
             duplicate_games=max(0, games - self._games_seen.count()) if games else None,
-            candidates_a_move=self._candidates / max(1, all_moves) if games else None,
+            candidates_per_move=self._candidates / max(1, all_moves) if games else None,
         )
 
 

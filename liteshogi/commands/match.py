@@ -326,7 +326,7 @@ def counted_as_text(report: MatchReport) -> str:
         as_text(report),
         f"pairs with 0, 0.5, 1, 1.5, 2 points: {', '.join(map(str, report.pentanomial))}",
         f"wins-draws-losses {', '.join(sides)}; black had {100 * report.black_share:.1f} % of the points, {black}",
-        f"{report.positions:,} moves of {report.nodes_a_move:,.0f} nodes; "
+        f"{report.positions:,} moves of {report.nodes_per_move:,.0f} nodes; "
         f"{report.nodes_per_second:,} nodes/s of CPU time, "
         f"{report.positions_per_hour:,} positions/hour on {report.parallel} free cores",
     ]

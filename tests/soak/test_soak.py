@@ -14,14 +14,14 @@ from tests.soak.__main__ import soak
 from tests.soak.log import Measurement, growth, summary
 
 
-def day(kilobytes_an_hour: float, hours: float, runs: int = 1) -> list[Measurement]:
+def day(kilobytes_per_hour: float, hours: float, runs: int = 1) -> list[Measurement]:
     """Return a measurement per minute; processes differ in memory, and each grows by 50 MB during its warm-up."""
     generator, found = random.Random(1), []
     for run in range(runs):
         level = 200_000 + generator.randint(0, 20_000)
         for minute in range(int(60 * hours)):
             warmth = min(50_000, 10_000 * minute)
-            memory = level + warmth + kilobytes_an_hour * minute / 60 + generator.gauss(0, 500)
+            memory = level + warmth + kilobytes_per_hour * minute / 60 + generator.gauss(0, 500)
             found.append(Measurement(run, 60.0 * minute, int(memory), 9, 5, {"play_on": minute}))
     return found
 

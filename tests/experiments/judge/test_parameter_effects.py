@@ -198,9 +198,9 @@ def test_a_search_has_its_parameters_and_the_draw_value_of_its_options(scripted,
     worker = EffectTask(player, judge, (), Design(chosen_parameters(NAMES, NODES), {}, 4.0, 1)).open()
     again = GamePosition.parse("startpos moves 2h3h 8b7b 3h2h 7b8b 2h3h 8b7b 3h2h")  # white can repeat it
     monkeypatch.setattr("experiments.judge.parameter_effects.time.thread_time", count(0.0, 2.0).__next__)
-    found, seconds_a_node = worker._search(again, {"futility_margin": 300}, 200)
+    found, seconds_per_node = worker._search(again, {"futility_margin": 300}, 200)
     assert found.score == MAX_EVALUATION
-    assert seconds_a_node == pytest.approx(2 / (found.nodes + 1))
+    assert seconds_per_node == pytest.approx(2 / (found.nodes + 1))
     assert worker._engine.numbers.tobytes() == make_numbers({"futility_margin": 300}).tobytes()
 
 

@@ -139,9 +139,9 @@ def test_a_report_adds_up(match, played):
     assert played.first == "material.safetensors (60 nodes)"
     assert played.second == "default (40 nodes)"
     # With any limit, the first depth is searched completely.
-    assert 40 <= played.nodes_a_move < 200
-    an_hour = played.nodes_per_second / played.nodes_a_move * 3600
-    assert played.positions_per_hour == pytest.approx(an_hour * match.parallel, abs=1)
+    assert 40 <= played.nodes_per_move < 200
+    per_hour = played.nodes_per_second / played.nodes_per_move * 3600
+    assert played.positions_per_hour == pytest.approx(per_hour * match.parallel, abs=1)
 
 
 def test_the_report_of_runs_uses_the_player_names_of_the_match(material, tmp_path):

@@ -61,7 +61,7 @@ def test_a_report_has_all_counts():
     report = standing.report()
     assert report.as_black == Tally(wins=4, draws=1, losses=0)
     assert report.as_white == Tally(wins=0, draws=0, losses=5)
-    assert (report.nodes_a_move, report.nodes_per_second) == (3, 60)
+    assert (report.nodes_per_move, report.nodes_per_second) == (3, 60)
     assert (report.nodes_of_first, report.nodes_of_second) == (240, 120)
     assert (report.called_and_played_out, report.called_wrongly) == (8, 4)
     assert list(report.endings.items()) == [("mate", 9), ("sennichite", 1)]

@@ -83,7 +83,7 @@ def test_a_refused_game_does_not_affect_its_neighbours(sample_bytes: list[bytes]
     run(tmp_path / "c.hcpe3", tmp_path / "b.hcpe3", from_ply=10)
     plies = [int.from_bytes(game[32:34], "little") for game in games[::2]]
     left = sum(1 + ply % 3 for count in plies for ply in range(10, count))
-    assert describe((tmp_path / "c.hcpe3",)).candidates_a_move == pytest.approx(left / sum(plies))
+    assert describe((tmp_path / "c.hcpe3",)).candidates_per_move == pytest.approx(left / sum(plies))
 
 
 def test_kept_moves_of_a_game_without_candidates_have_one_visit(sample_bytes: list[bytes], tmp_path: Path) -> None:
