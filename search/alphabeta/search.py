@@ -68,6 +68,7 @@ from search.rules.shogi import KINDS
 from search.score import INFINITE, MATE, MATE_BOUND, MAX_PLY
 
 REDUCTION_DEPTH = 2
+"""Least depth at which a move is reduced."""
 TRIED_LIMIT = 64
 """Most quiet and most tactical moves that are remembered as tried before a cut."""
 
