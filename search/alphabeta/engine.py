@@ -64,7 +64,7 @@ class AlphaBetaEngine(Engine):
         self.set_threads(threads)
         self._took_long = False
         self._searched = False
-        self._searched_rules = self.rules
+        self._searched_rules = self.rules, False
 
     @property
     def cp_per_logit(self) -> float:
@@ -135,12 +135,14 @@ class AlphaBetaEngine(Engine):
         begun = time.perf_counter()
         roots = root_moves(self.position, limits.moves)
         partial = bool(limits.moves) and len(np.setdiff1d(root_moves(self.position), roots)) > 0
-        if self._searched and self.rules != self._searched_rules:
-            # Stored scores and corrections hold for other draw values, or for other rules that end a game.
+        rules = self.rules, limits.analysis
+        if self._searched and rules != self._searched_rules:
+            # Stored scores and corrections hold for other draw values, or for other rules that end a game: an analysis
+            # judges repetitions of the game's positions otherwise than play.
             self.table.clear()
             for thread in self._threads:
                 thread.clear_corrections()
-        self._searched, self._searched_rules = True, self.rules
+        self._searched, self._searched_rules = True, rules
         grow_before(self.table)
         self.table.new_search()
         for number, thread in enumerate(self._threads):

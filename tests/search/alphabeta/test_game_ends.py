@@ -110,6 +110,22 @@ def test_in_an_analysis_a_position_of_the_game_does_not_save_a_lost_side(analysi
     assert (found.score == 0) == drawn, found.score
 
 
+def test_scores_of_play_are_not_used_in_an_analysis_nor_those_of_an_analysis_in_play():
+    """A search of the other kind takes exactly the nodes of one with an empty table."""
+    engine = AlphaBetaEngine(material_network(), 1)
+    engine.set_position("startpos")
+    nodes = {}
+    for before, analysis in ((False, False), (False, True), (True, True), (True, False)):
+        engine.new_game()
+        for kind in (before, analysis):
+            engine.ready()
+            for thread in engine._threads:
+                thread.clear()  # the histories hold for both kinds
+            found = engine.search(Limits(depth=6, analysis=kind))[0]
+        nodes[before, analysis] = found.nodes
+    assert nodes[False, True] == nodes[True, False] > nodes[False, False] == nodes[True, True]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_occurrences_agree_with_rsshogi(seed):
     """rsshogi finds the same fourth occurrences in random moves of two kings and a rook."""
