@@ -100,12 +100,15 @@ def deepen(pos, thread, accumulators, network, last):
 
 @jit
 def cut_found_better(thread):
-    """Whether an interrupted iteration found a better first move than the last finished depth.
+    """Whether an interrupted iteration found a better first move than the last finished depth, or that the same move
+    mates sooner.
 
     If so, the result of the search is `pv[0]`, `pv_score` and `root_depth`, else `line`, `score` and `depth`. If no
     depth was finished the answer is False, because there is no score yet.
     """
-    return thread.line_length != 0 and thread.pv_length[0] != 0 and thread.pv[0, 0] != thread.line[0]
+    if thread.line_length == 0 or thread.pv_length[0] == 0:
+        return False
+    return thread.pv[0, 0] != thread.line[0] or thread.pv_score > max(thread.score, MATE_BOUND)
 
 
 @jit

@@ -22,6 +22,11 @@ def best_move(thread: np.void) -> int:
     return int(thread["pv"][0][0] if cut_found_better(thread) else thread["line"][0])
 
 
+def best_score(thread: np.void) -> int:
+    """Return the score of a thread's best move; it means nothing if the thread has finished no depth."""
+    return int(thread["pv_score"] if cut_found_better(thread) else thread["score"])
+
+
 def believed(threads: Sequence[np.void]) -> int:
     """Return the index of the thread whose result is used, among records of `thread_dtype`.
 
@@ -33,7 +38,7 @@ def believed(threads: Sequence[np.void]) -> int:
     votes = Counter(moves[place] for place in voters)
 
     def worth(place: int) -> tuple[int, int, bool, int]:
-        score = int(threads[place]["score"])
+        score = best_score(threads[place])
         return (max(score, MATE_BOUND), votes[moves[place]], moves[place] == moves[0], score)
 
     best = max(voters, key=worth)

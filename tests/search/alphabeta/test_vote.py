@@ -10,17 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.alphabeta import engine as engine_module
-from search.alphabeta.deepening import cut_found_better
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.thread import thread_dtype
-from search.alphabeta.vote import believed, best_move
+from search.alphabeta.vote import believed, best_move, best_score
 from search.engine import Limits
 from search.evaluation.material import material_network
 from search.rules.movegen import is_legal
 from search.rules.sfen import move_from_usi
 from search.score import MATE
 
-RECORD = np.dtype([(name, thread_dtype[name]) for name in ("line", "line_length", "pv", "pv_length", "score")])
+RECORD = np.dtype(
+    [(name, thread_dtype[name]) for name in ("line", "line_length", "pv", "pv_length", "score", "pv_score")]
+)
 
 
 def searched(*found: tuple[int, int]) -> list[np.void]:
@@ -31,14 +32,43 @@ def searched(*found: tuple[int, int]) -> list[np.void]:
     return list(records)
 
 
+def interrupt(thread: np.void, move: int, score: int) -> None:
+    """Let a thread have found this move and score in an interrupted iteration."""
+    thread["pv"][0][0], thread["pv_length"][0], thread["pv_score"] = move, 1, score
+
+
 def test_an_interrupted_iteration_counts():
     (thread,) = searched((7, 50))
-    thread["pv"][0][0] = 8
-    assert best_move(thread) == 7
-    thread["pv_length"][0] = 1
-    assert best_move(thread) == 8
+    thread["pv"][0][0], thread["pv_score"] = 8, 20
+    assert (best_move(thread), best_score(thread)) == (7, 50)
+    interrupt(thread, 8, 20)
+    assert (best_move(thread), best_score(thread)) == (8, 20)
     thread["line_length"] = 0
     assert best_move(thread) == 0  # an interrupted first iteration has no score
+
+
+@pytest.mark.parametrize(
+    ("finished", "interrupted", "score"),
+    [(50, 90, 50), (50, MATE - 5, MATE - 5), (MATE - 5, MATE - 3, MATE - 3), (MATE - 3, MATE - 5, MATE - 3)],
+)
+def test_a_mate_by_the_same_move_counts(finished, interrupted, score):
+    (thread,) = searched((7, finished))
+    interrupt(thread, 7, interrupted)
+    assert (best_move(thread), best_score(thread)) == (7, score)
+
+
+def test_a_mate_of_an_interrupted_iteration_wins():
+    for move in (7, 9):
+        threads = searched((7, 300), (8, 50), (8, 90))
+        interrupt(threads[0], move, MATE - 3)
+        assert believed(threads) == 0
+
+
+def test_equal_votes_are_decided_by_the_scores_of_interrupted_iterations():
+    threads = searched((7, 0), (8, 900), (9, 300), (8, 20), (9, 30))
+    for thread in threads[1::2]:
+        interrupt(thread, 6, 100)
+    assert believed(threads) == 2
 
 
 @pytest.mark.parametrize(
@@ -82,7 +112,7 @@ def test_the_line_of_the_selected_thread_is_reported(monkeypatch):
     found = engine.search(Limits(nodes=200_000))[0]
     record = engine._threads[2].record
     assert asked == [3]
-    assert found.score == record["pv_score" if cut_found_better(record) else "score"]
+    assert found.score == best_score(record)
     assert move_from_usi(found.pv[0]) == best_move(record)
     assert is_legal(engine.position, np.int64(move_from_usi(found.pv[0])))
     engine.ready()
