@@ -57,6 +57,8 @@ class Analysis:
     rank: int = 1
     """1 for the best line, 2 for the second best, and so on (MultiPV)."""
     win_rate: float = 0.5
+    best_score: int | None = None
+    """Score of the best line found, where a level may play the move of another one; None without a level."""
 
     @property
     def nps(self) -> int:
@@ -323,7 +325,7 @@ class Engine(ABC):
         if budget is not None and elapsed < budget.minimum:
             self._stopped.wait((budget.minimum - elapsed) / 1000)
         drawn = level.draw([line.score for line in lines], self.random)
-        return replace(lines[drawn], rank=1)
+        return replace(lines[drawn], rank=1, best_score=lines[0].score)
 
     def decided(self, limits: Limits) -> Analysis | None:
         """Return the answer where the rules decide it: a declaration (unless `limits` restricts the moves) or no legal

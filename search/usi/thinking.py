@@ -267,9 +267,11 @@ class Thinking:
             return "bestmove resign"
         if best.best_move == "win":
             return "bestmove win"
+        # The move that a level plays may lose a position that is not lost.
+        score = best.score if best.best_score is None else best.best_score
         # A draw may have a low value, but it is not lost.
-        drawn = best.score == engine.rules.draw_value[engine.position["turn"]]
-        if best.depth and best.score <= -self._in_force.number("ResignValue") and not drawn:
+        drawn = score == engine.rules.draw_value[engine.position["turn"]]
+        if best.depth and score <= -self._in_force.number("ResignValue") and not drawn:
             return "bestmove resign"
         # After a reply that mates there is nothing to ponder on, and a `resign` from there would be read as the game's.
         mated = is_mate(best.score) and mate_plies(best.score) == -2

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from search.levels import LEVELS, NAMES
+from search.levels import LEVELS, NAMES, Level
 from search.mate.root_mate import RootMate
 from tests.usi_session import InProcess
 
@@ -76,6 +76,18 @@ def test_minimum_thinking_time_holds_the_move_of_a_level(session):
     assert time.monotonic() - begun > 0.3  # less the NetworkDelay
     session.send("setoption name MinimumThinkingTime value 60000", "go btime 0 wtime 0 byoyomi 90000")
     session.send("stop").until("bestmove")
+
+
+def test_a_level_resigns_only_lost_positions(session, monkeypatch):
+    """The move that a level draws may lose, but the best line decides whether the position is lost."""
+    monkeypatch.setattr(Level, "draw", lambda level, scores, random: len(scores) - 1)
+    session.send("setoption name Level value level1", "setoption name ResignValue value 1")
+    session.send("position sfen 4k4/9/9/9/9/9/9/4r4/4K4 b - 1", "go btime 60000 wtime 60000")
+    info, best = session.until("bestmove")[-2:]  # the king may capture the rook or move away
+    assert " score cp -" in info
+    assert best != "bestmove resign"
+    session.send("position sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/9/9/9/4K4 b - 1", "go btime 60000 wtime 60000")
+    assert session.until("bestmove")[-1] == "bestmove resign"
 
 
 def test_the_root_mate_search_does_not_help_a_level(session, monkeypatch):
