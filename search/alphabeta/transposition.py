@@ -15,7 +15,6 @@ from search.compiling.jit import jit
 from search.primitives.memory import CACHE_LINE, aligned_zeros, load_word, prefetch, store_word
 from search.score import MATE_BOUND
 from search.system.bounds import check_megabytes
-from search.system.memory_left import memory_left
 
 NO_BOUND, UPPER, LOWER, EXACT = range(4)
 ENTRIES = 4
@@ -39,13 +38,10 @@ class TranspositionTable:
         """
         check_megabytes("a table", megabytes)
         size = megabytes << 20
-        left = memory_left()
-        if left is not None and size > left:
-            raise MemoryError(f"USI_Hash {megabytes} MB does not fit: {left >> 20} MB of memory are free")
         try:
             self._words = aligned_zeros(size // 8, np.uint64)
         except (MemoryError, ValueError, OverflowError):
-            raise MemoryError(f"USI_Hash {megabytes} MB does not fit into memory") from None
+            raise MemoryError(f"a table of {megabytes} MB does not fit into memory") from None
         self.megabytes = megabytes
         self.clusters = min(size // CACHE_LINE, 0xFFFFFFFF)  # an index has 32 bits
         self.record = np.zeros(1, table_dtype)[0]

@@ -1,4 +1,4 @@
-"""Checks of options: bounds of whole numbers, and options that have no effect.
+"""Checks of options: bounds of whole numbers, sizes that do not fit into memory, and options that have no effect.
 
 Callers check options before they write anything. A number that is too large would otherwise overflow in compiled code,
 or would request more threads than the system allows.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
+from search.system.memory_left import memory_left
 from search.system.options import OptionError
 
 MOST = (1 << 31) - 1
@@ -68,6 +69,13 @@ def check_threads(count: int) -> None:
 
 
 def check_megabytes(table: str, megabytes: int) -> None:
-    """Raise ValueError, which names the table, unless `megabytes` is 1 to MOST_MEGABYTES."""
+    """Raise ValueError, which names the table, unless `megabytes` is 1 to MOST_MEGABYTES, and MemoryError if less
+    memory is left.
+
+    The system would grant the memory and end the process when the table has grown.
+    """
     if not 1 <= megabytes <= MOST_MEGABYTES:
         raise ValueError(f"{table} of {megabytes} MB: choose 1 to {MOST_MEGABYTES}")
+    left = memory_left()
+    if left is not None and megabytes << 20 > left:
+        raise MemoryError(f"{table} of {megabytes} MB does not fit: {left >> 20} MB of memory are free")

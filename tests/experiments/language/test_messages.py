@@ -249,6 +249,7 @@ def test_named_endings_errors_of_boards_and_compiled_parts_are_translated(text: 
         ),
         ("`nodes` 0: must be 1 to 9", "`nodes` 0: 1 から 9 にしてください"),
         ("a mate table of 0 MB: choose 1 to 9", "詰み探索の置換表 0 MB: 1 から 9 にしてください"),
+        ("a tree of 9 MB does not fit: 5 MB of memory are free", "探索木 9 MB: メモリが足りません（空き 5 MB）"),
         (
             "runs/m: another run is at work here (process 12); wait for its end, or choose another folder",
             "runs/m: 別の処理がこのフォルダを使用中です（プロセス 12）。"

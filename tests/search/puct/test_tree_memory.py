@@ -42,6 +42,7 @@ def test_missing_memory_is_reported(engine: PuctEngine, monkeypatch: pytest.Monk
     def none(count: int, dtype: np.dtype) -> np.ndarray:
         raise MemoryError
 
+    monkeypatch.setattr("search.system.bounds.memory_left", lambda: None)
     monkeypatch.setattr(tree_memory, "aligned_zeros", none)
     with pytest.raises(MemoryError, match="a tree of 1048576 MB does not fit"):
         engine.set_hash(1 << 20)
@@ -55,6 +56,7 @@ def test_a_tree_has_at_most_as_many_nodes_as_indices(monkeypatch: pytest.MonkeyP
         asked.append(count)
         return np.zeros(2, dtype)
 
+    monkeypatch.setattr("search.system.bounds.memory_left", lambda: None)
     monkeypatch.setattr(tree_memory, "aligned_zeros", few)
     for megabytes, edges in ((16_384, (16_384 << 20) // 12 * 11 // 12), (65_536, 2**31 - 1), (1 << 20, 2**31 - 1)):
         Tree(megabytes)

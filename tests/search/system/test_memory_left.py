@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from search.alphabeta.transposition import TranspositionTable
+from search.mate.solver import MateSolver
+from search.puct.tree_memory import Tree
 from search.system import control_groups, memory_left
 
 MACHINE = "MemTotal:       4096 kB\nMemAvailable:    2048 kB\n"
@@ -49,11 +52,14 @@ def test_memory_left_by_machine_and_groups(
     assert memory_left.memory_left() == left
 
 
-def test_a_table_larger_than_a_container_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("kind", "named"), [(TranspositionTable, "table"), (MateSolver, "mate table"), (Tree, "tree")])
+def test_a_table_larger_than_a_container_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Callable[[int], object], named: str
+) -> None:
     for name, text in {"membership": "0::/\n", "memory.max": str(64 << 20), "memory.current": "0"}.items():
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(control_groups, "_GROUPS", tmp_path)
     monkeypatch.setattr(control_groups, "_MEMBERSHIP", tmp_path / "membership")
-    with pytest.raises(MemoryError, match="USI_Hash 65 MB does not fit: 64 MB of memory are free"):
-        TranspositionTable(65)
-    assert TranspositionTable(2).megabytes == 2
+    with pytest.raises(MemoryError, match=f"^a {named} of 65 MB does not fit: 64 MB of memory are free"):
+        kind(65)
+    kind(2)
