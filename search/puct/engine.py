@@ -26,7 +26,7 @@ from search.puct.tree import EXPANDED, UNPROVED
 from search.puct.tree_memory import MOST_VISITS, Tree
 from search.rules.position import copy_position, do_move, new_position
 from search.rules.sfen import move_from_usi
-from search.score import MATE, MAX_PLY, win_rate
+from search.score import MATE, MAX_PLY, is_mate, win_rate
 from search.system.bounds import check_threads
 from search.system.paths import PathLike
 from search.system.threads import started
@@ -168,6 +168,7 @@ class PuctEngine(Engine):
 
     def warm_up(self) -> None:
         """Compile or load the code of the search, let the network allocate its memory, and measure its time."""
+        self._mate_solver.prepare()
         before = self.game
         try:
             self.analyse("startpos", nodes=10 * self.settings.batch_size)
@@ -362,13 +363,16 @@ class PuctEngine(Engine):
             return best_lines(self.tree, turn, self._wanted, self.multipv, milliseconds)
 
     def _with_mate(self, found: Analysis) -> Analysis:
-        """Return the analysis with the line completed, if it ends in a mate that a leaf's mate search has proved."""
-        if found.score <= 0 or not found.score_text.startswith("mate"):
+        """Return the analysis with the line completed, if it ends in a mate that a leaf's mate search has proved and
+        time is left."""
+        if found.score <= 0 or not is_mate(found.score):
             return found
         pos = self.position.copy()
         for move in found.pv:
             do_move(pos, np.int64(move_from_usi(move)))
-        mate = self._mate_solver.solve(pos, nodes=10 * max(self.settings.leaf_mate_nodes, 1000))
+        budget, elapsed = self.clock.read()
+        left = None if budget is None else budget.maximum - elapsed
+        mate = self._mate_solver.solve(pos, milliseconds=left, nodes=10 * max(self.settings.leaf_mate_nodes, 1000))
         if mate.status is not MateStatus.MATE:
             return found
         pv = found.pv + mate.moves

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from search.clock import Budget
 from search.engine import Analysis, Limits, Rules
+from search.mate.solver import MateResult, MateSolver, MateStatus
 from search.puct import compaction, new_root, playout
 from search.puct.engine import PuctEngine, Settings, even_network
 from search.puct.leaves import PolicyValueFunction
@@ -25,7 +26,7 @@ from search.rules.declaration import NO_RULE
 from search.rules.movegen import is_legal, list_moves
 from search.rules.position import do_move, in_check
 from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen
-from search.score import MAX_PLY
+from search.score import MAX_PLY, is_mate
 from tests.search.puct.conftest import MIDDLE_GAME, NO_MATES, Guess, Outputs, check_tree
 
 
@@ -160,6 +161,21 @@ def test_mates_are_found_with_their_complete_lines(way: str) -> None:
         assert not list_moves(pos)
         assert found.nodes < 30_000
         assert found.win_rate == 1
+
+
+def test_a_mate_is_completed_in_the_time_left(engine: PuctEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MateSolver, "_prepared", False)
+    engine.warm_up()
+    assert MateSolver._prepared  # not loaded by the move that mates
+    asked = []
+
+    def solve(solver: MateSolver, pos: np.void, milliseconds: float, nodes: int) -> MateResult:
+        asked.append(milliseconds)
+        return MateResult(MateStatus.UNKNOWN)
+
+    monkeypatch.setattr(MateSolver, "solve", solve)
+    assert is_mate(engine.analyse("8k/9/8G/9/9/9/9/9/K8 b G 1", time_ms=60_000).score)
+    assert 0 < asked[0] <= 60_000
 
 
 def test_being_mated_is_seen_and_delayed(engine: PuctEngine) -> None:
