@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from search.system.files import message_of
 from search.usi.usi_options import FileName, Option, OptionValues
 
 if TYPE_CHECKING:
@@ -98,4 +99,19 @@ class Adapter(ABC, Generic[E]):
         if self._applied.get(name) == wanted:
             return False
         self._applied[name] = wanted
+        return True
+
+    def _use(self, name: str, values: OptionValues, use: Callable[[int], None], say: Say) -> bool:
+        """Pass an option that requires memory to the engine if it has changed; return whether it is used.
+
+        If the memory does not suffice, that is reported and the previous value stays. The previous value's memory is
+        not free meanwhile, so the new value may fit after a restart.
+        """
+        if not self._changed(name, values):
+            return False
+        try:
+            use(values.number(name))
+        except MemoryError as error:
+            say(f"{name}: {message_of(error)}; keeping the previous value, whose memory is free after a restart")
+            return False
         return True

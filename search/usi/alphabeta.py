@@ -66,7 +66,6 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
         return engine
 
     def _first_table(self, values: OptionValues, say: Say) -> TranspositionTable:
-        from search.alphabeta.paging import back_table
         from search.alphabeta.transposition import TranspositionTable
 
         self._changed("USI_Hash", values)
@@ -74,18 +73,14 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
             table = TranspositionTable(values.number("USI_Hash"))
         except MemoryError as error:
             table = TranspositionTable(FALLBACK_HASH)
-            say(f"{error}; using {FALLBACK_HASH} MB")
-        self._backing = back_table(table)
+            say(f"USI_Hash: {error}; using {FALLBACK_HASH} MB")
+        self._back(table)
         return table
 
     def apply(self, engine: AlphaBetaEngine, values: OptionValues, say: Say) -> None:
-        if self._changed("USI_Hash", values):
-            self._set_hash(engine, values.number("USI_Hash"), say)
-        if self._changed("Threads", values):
-            try:
-                engine.set_threads(values.number("Threads"))
-            except MemoryError:
-                say(f"Threads {values.number('Threads')}: not enough memory; keeping the previous number")
+        if self._use("USI_Hash", values, engine.set_hash, say):
+            self._back(engine.table)
+        self._use("Threads", values, engine.set_threads, say)
         changed = [self._changed(option.name, values) for option in NETWORK_OPTIONS]
         if any(changed):
             self._load(engine, values, say)
@@ -99,15 +94,10 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
 
             engine.numbers, self._parameters = make_numbers(changes), changes
 
-    def _set_hash(self, engine: AlphaBetaEngine, megabytes: int, say: Say) -> None:
+    def _back(self, table: TranspositionTable) -> None:
         from search.alphabeta.paging import back_table
 
-        try:
-            engine.set_hash(megabytes)
-        except MemoryError as error:
-            say(f"{error}; keeping {engine.table.megabytes} MB")
-        else:
-            self._backing = back_table(engine.table)
+        self._backing = back_table(table)
 
     def _load(self, engine: AlphaBetaEngine, values: OptionValues, say: Say) -> None:
         path = values.text("EvalFile")

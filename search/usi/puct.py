@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 GIVEN = "given"
 """Value of DNN_Model that stands for the model of the command line, whose path may contain spaces."""
 FALLBACK_HASH = 16
-"""Megabytes of the tree until the requested size is allocated."""
+"""Megabytes of the tree until the requested size is allocated, or if it does not fit."""
 SHOWN_MOVES = 10
 BENCH_PLAYOUTS = 2000
 OPTIONS: tuple[Option, ...] = (
@@ -71,16 +71,8 @@ class PuctAdapter(Adapter["PuctEngine"]):
     def apply(self, engine: PuctEngine, values: OptionValues, say: Say) -> None:
         engine.use_settings(_settings(values))
         engine.on_listing = (lambda moves: _list(moves, say)) if values.flag("DebugMessage") else None
-        if self._changed("USI_Hash", values):
-            try:
-                engine.set_hash(values.number("USI_Hash"))
-            except MemoryError as error:
-                say(f"{error}; keeping {engine.tree.megabytes} MB")
-        if self._changed("Threads", values):
-            try:
-                engine.set_threads(values.number("Threads"))
-            except MemoryError:
-                say(f"Threads {values.number('Threads')}: not enough memory; keeping the previous number")
+        self._use("USI_Hash", values, engine.set_hash, say)
+        self._use("Threads", values, engine.set_threads, say)
         if self._changed("DNN_Model", values):
             self._use_model(engine, values.text("DNN_Model"))
 

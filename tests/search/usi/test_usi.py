@@ -277,8 +277,18 @@ def test_a_table_that_does_not_fit_is_refused_with_a_message(session):
     assert engine is not None
     before = engine.table
     session.send(f"setoption name USI_Hash value {1 << 20}")
-    assert "does not fit" in session.words()
+    assert "USI_Hash: a table of 1048576 MB does not fit" in session.words()
     assert engine.table is before
+    session.send("go depth 2").bestmove()
+
+
+def test_threads_that_do_not_fit_are_refused_with_a_message(session, monkeypatch):
+    def fail(count: int) -> None:
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(session.usi._engine, "set_threads", fail)
+    session.send("setoption name Threads value 2")
+    assert "Threads: no room; keeping" in session.words()
     session.send("go depth 2").bestmove()
 
 
