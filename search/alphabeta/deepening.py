@@ -20,7 +20,7 @@ from search.score import INFINITE, MATE_BOUND
 WIDEST_MARGIN = 1500
 """Largest margin of the window, in centipawns; beyond it the window is open."""
 FIRST_NODES = 20_000
-"""Nodes that the first iteration may use although the search has been stopped: a few milliseconds."""
+"""Nodes that the first iteration may use although the search has been stopped."""
 GROWTH = 16
 GROWTH_NODES = 3_000
 """An iteration that takes GROWTH times the sum of all earlier nodes and GROWTH_NODES is assumed not to end by itself;
