@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,7 +52,9 @@ def write_binary(
     unreadable = Unreadable(source)
     index = bytearray()
     at = 0
-    with WholeFile(target) as file, tempfile.TemporaryFile(dir=file.part.parent) as moves_file:
+    with contextlib.ExitStack() as stack:
+        file, moves_file = stack.enter_context(WholeFile(target)), WholeFile(target)
+        stack.callback(moves_file.discard)  # its content goes into `file`
         for number, (sfen, moves, read) in enumerate(read_positions(source, unreadable)):
             try:
                 pos = position_from_sfen(sfen)
@@ -75,9 +77,10 @@ def write_binary(
             raise ValueError(str(unreadable) if unreadable.count else f"{source}: there is no position in this book")
         file.write(HEADER.pack(MAGIC, len(kept), HAS_DEPTH))
         file.write(kept.tobytes())
-        moves_file.seek(0)
-        while block := moves_file.read(_BLOCK):
-            file.write(block)
+        moves_file.finish()
+        with open(moves_file.part, "rb") as written:
+            while block := written.read(_BLOCK):
+                file.write(block)
     return ConvertedBook(
         positions=len(kept),
         moves=int(kept["count"].sum(dtype=np.int64)),

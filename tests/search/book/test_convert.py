@@ -10,6 +10,7 @@ from search.book.text_book import TextBook
 from search.rules.shogi import START_SFEN
 from search.system.options import OptionError
 from tests.search.book.test_text_book import random_entries, written
+from tests.search.system.test_files import few_bytes
 
 HEADER = "#YANEURAOU-DB2016 1.00\n"
 
@@ -102,4 +103,14 @@ def test_a_book_without_a_position_writes_nothing(tmp_path, content):
     source.write_text(content)
     with pytest.raises(ValueError, match=r"book\.db"):
         write_binary(source, target)
+    assert [path.name for path in tmp_path.iterdir()] == ["book.db"]
+
+
+def test_a_full_disk_is_reported_with_the_name_of_the_book(tmp_path):
+    source, target = tmp_path / "book.db", tmp_path / "book.ybb"
+    entries = random_entries(5, 7)
+    source.write_text(written(entries, sorted(entries)))
+    with few_bytes(), pytest.raises(OSError, match="File too large") as raised:
+        write_binary(source, target)
+    assert raised.value.filename == str(target)
     assert [path.name for path in tmp_path.iterdir()] == ["book.db"]
