@@ -11,6 +11,7 @@ from search.compiling.jit import jit
 from search.mate.in_one import find_likely_mate
 from search.rules.movegen import EVERY, generate
 from search.rules.position import do_move, undo_move
+from search.rules.repetition import NO_REPETITION, fourfold
 
 MOST_CHECKS, MOST_ANSWERS = 12, 4
 
@@ -41,6 +42,8 @@ def find_mate_in_three(pos, thread, ply):
                     mated = False
                     break
                 thread.pv[ply, 1], thread.pv[ply, 2] = answer, mate
+        # A check into the fourth occurrence of a position ends the game.
+        mated = mated and fourfold(pos) == NO_REPETITION
         undo_move(pos, check)
         if mated:
             thread.pv[ply, 0] = check

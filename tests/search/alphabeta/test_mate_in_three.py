@@ -6,13 +6,16 @@ import random
 
 import cshogi
 import numpy as np
+import pytest
 
 from search.alphabeta.game_end import find_mate_here
 from search.alphabeta.mate_in_three import find_mate_in_three
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
+from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network
-from search.rules.sfen import move_to_usi, set_sfen
+from search.rules.position import do_move
+from search.rules.sfen import move_from_usi, move_to_usi, set_sfen
 
 PLY = np.int64(5)
 
@@ -61,3 +64,14 @@ def test_mates_equal_those_of_cshogi():
     assert found >= 20
     # Nodes with many checks or answers are left to the search, as are positions where the king has many squares.
     assert missed <= found, (missed, found)
+
+
+@pytest.mark.parametrize(("rounds", "mates"), [(2, True), (3, False)])
+def test_a_check_into_a_fourth_occurrence_does_not_mate(rounds, mates):
+    thread = SearchThread(material_network(), TranspositionTable(1))
+    set_sfen(thread.position, "5S1sk/9/7G1/5R3/9/9/9/9/4K4 b P 1")
+    for usi in ("4d1d", "2a1b", "1d4d", "1b2a") * rounds:
+        do_move(thread.position, np.int64(move_from_usi(usi)))
+    assert not find_mate_here(thread.position, thread.record, PLY)
+    move = int(find_mate_in_three(thread.position, thread.record, PLY))
+    assert (move == move_from_usi("4d1d")) == mates
