@@ -146,7 +146,7 @@ HISTORIES = {
 
 
 class SearchThread:
-    """The memory of one thread (about 12 MB); the table and the network are shared."""
+    """The memory of one thread (about 14 MB); the table and the network are shared."""
 
     def __init__(self, network: EvalNetwork, table: TranspositionTable) -> None:
         self.record = new_record(thread_dtype)
