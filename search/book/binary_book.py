@@ -2,7 +2,7 @@
 
     header   magic "YANE-BINBOOK-V1\\0" (16 bytes), number of positions (u8), flags (u8); 32 bytes
     index    a record per position, sorted by key: key (32 bytes, YaneuraOu's PackedSfen), offset of its moves (u8),
-             move number (u2), number of moves (u2); 44 bytes
+             move number (u2, 0 fits every number), number of moves (u2); 44 bytes
     moves    move (u2, YaneuraOu's Move16), value (i2, centipawns of the side to move) and, if bit 0 of the flags is
              set, depth (u2); 4 or 6 bytes
 
@@ -23,12 +23,14 @@ import numpy as np
 from search.book.book_move import Book, BookMove, Say
 from search.rules.huffman import CODE_BYTES, PSV, encode
 from search.rules.sfen import position_from_sfen, square_from_usi, square_to_usi
-from search.rules.shogi import SQUARES
+from search.rules.shogi import SQUARES, START_SFEN
 
 MAGIC = b"YANE-BINBOOK-V1\0"
 HEADER = struct.Struct("<16sQQ")
 HAS_DEPTH = 1
 """Flag of a book whose moves have depths."""
+ANY_PLY = 0
+"""Move number of a position that a text book holds without one."""
 INDEX_RECORD = np.dtype([("key", "V32"), ("offset", "<u8"), ("ply", "<u2"), ("count", "<u2")])
 MOVE_RECORDS = {
     0: np.dtype([("move", "<u2"), ("value", "<i2")]),
@@ -83,7 +85,7 @@ class BinaryBook(Book):
         with open(path, "rb") as file:
             self._header = self._read_header(file)
             self._check_index(file)
-        _key_of("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1")  # compiles at a first start
+        _key_of(START_SFEN)  # compiles at a first start
 
     def find(self, sfen: str, ignore_ply: bool = True) -> list[BookMove]:
         """Return the moves of a position in the file's order; [] if the book does not have it.
@@ -109,7 +111,7 @@ class BinaryBook(Book):
             words = sfen.split()
             # One position may have several records, with different move numbers.
             while record is not None and record["key"][0].tobytes() == key:
-                if ignore_ply or len(words) < 4 or int(record["ply"][0]) == int(words[3]):
+                if ignore_ply or len(words) < 4 or int(record["ply"][0]) in (ANY_PLY, int(words[3])):
                     return self._read_moves(file, record, low)
                 low += 1
                 record = self._read_index(file, low, 1) if low < self._header.positions else None

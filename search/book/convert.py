@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from search.book.binary_book import HAS_DEPTH, HEADER, INDEX_RECORD, MAGIC, MOVE_RECORDS, code_of_move
+from search.book.binary_book import ANY_PLY, HAS_DEPTH, HEADER, INDEX_RECORD, MAGIC, MOVE_RECORDS, code_of_move
 from search.book.book_move import BookMove
 from search.book.text_book import Unreadable, read_positions
 from search.rules.huffman import CODE_BYTES, PSV, encode
@@ -65,7 +65,7 @@ def write_binary(
             content = _moves(moves)
             moves_file.write(content.tobytes())
             record = np.zeros(1, INDEX_RECORD)
-            ply = int(sfen.split()[3]) if len(sfen.split()) > 3 else 1
+            ply = int(sfen.split()[3]) if len(sfen.split()) > 3 else ANY_PLY
             record[0] = (key, at, min(ply, _MOST), len(content))
             index += record.tobytes()
             at += content.nbytes

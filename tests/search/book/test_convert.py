@@ -114,3 +114,12 @@ def test_a_full_disk_is_reported_with_the_name_of_the_book(tmp_path):
         write_binary(source, target)
     assert raised.value.filename == str(target)
     assert [path.name for path in tmp_path.iterdir()] == ["book.db"]
+
+
+def test_a_position_without_a_move_number_is_found_at_every_number(tmp_path):
+    source, target = tmp_path / "book.db", tmp_path / "book.ybb"
+    stem = START_SFEN.rsplit(" ", 1)[0]
+    source.write_text(f"{HEADER}sfen {stem}\n2g2f none 5\n")
+    write_binary(source, target)
+    for book in (TextBook(source, print), BinaryBook(target, print)):
+        assert [one.move for one in book.find(f"{stem} 7", ignore_ply=False)] == ["2g2f"]
