@@ -69,7 +69,8 @@ class MateResult:
     """Result of the solver for one position."""
 
     status: MateStatus
-    """MATE and NO_MATE are proved; UNKNOWN means that the search was stopped before."""
+    """MATE and NO_MATE are proved. UNKNOWN means that the search was stopped before, or that it would have to look
+    deeper than DEPTHS plies."""
     moves: tuple[str, ...] = ()
     """The mate in USI moves, empty unless `status` is MATE.
 
