@@ -19,6 +19,7 @@ from search.rules.position import STACK, do_move, new_position, undo_move
 from search.rules.sfen import move_to_usi
 from search.rules.shogi import START_SFEN
 from search.rules.sliders import METHOD
+from search.system.bounds import check_number
 
 MAX_DEPTH = 20
 
@@ -63,10 +64,10 @@ def make_leaves(pos, depth, buffers):
 def perft(position: str, depth: int) -> int:
     """Return the number of lines of `depth` legal moves from a position; at depth 0 there is one, the empty line.
 
-    `position` is `startpos` or an SFEN, optionally followed by `moves 7g7f ...`. Raises ValueError for anything else.
+    `position` is `startpos` or an SFEN, optionally followed by `moves 7g7f ...`. Raises ValueError for anything else,
+    and OptionError unless `depth` is 0 to MAX_DEPTH.
     """
-    if not 0 <= depth <= MAX_DEPTH:
-        raise ValueError(f"depth {depth}: must be 0 to {MAX_DEPTH}")
+    check_number("depth", depth, 0, MAX_DEPTH)
     pos = _set_up(position)
     if depth == 0:
         return 1
@@ -92,7 +93,11 @@ def _rate(function, sfen: str, depth: int, runs: int) -> float:
 
 def timed_perft(position: str, depth: int, divided: bool = False) -> tuple[int, float, dict[str, int]]:
     """Return the number of lines, seconds without compiling, and if `divided` the numbers below each first move in
-    USI."""
+    USI.
+
+    Raises as `perft` does, before it compiles anything.
+    """
+    check_number("depth", depth, 0, MAX_DEPTH)
     perft(position, min(depth, 1))  # loads or compiles the code
     begun = time.perf_counter()
     below = divide(position, depth) if divided and depth >= 1 else {}

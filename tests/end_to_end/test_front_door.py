@@ -239,6 +239,8 @@ def test_errors_are_one_line(arguments):
         ("test default SAMPLE --precision bfloat16", "--precision bfloat16: is for policy-value networks"),
         ("bench reading SAMPLE --threads 2", "--threads 2: is for --together"),
         ("perft startpos 5 --bench", "DEPTH: has no effect with --bench"),
+        ("perft startpos 99 --divide", "DEPTH 99: must be at most 20"),
+        ("perft startpos -1", "DEPTH -1: must be at least 0"),
         ("perft --divide --bench", "--divide: has no effect with --bench"),
         ("report", "no run: name run folders"),
         ("export missing.safetensors -o OUT.onnx", "missing.safetensors: there is no such network"),
