@@ -18,7 +18,7 @@ from experiments.drawing.pictures import draw_training
 from experiments.factory.expand import Mixture
 from experiments.factory.expansion import Expansion, expand
 from experiments.games.demo_game import ending_in_english, play_game, result_in_english
-from export.fold import fold_file
+from export.fold import Folding, fold_file
 from lite.datasets.description import SHARD
 from lite.datasets.provenance import digest_of
 from lite.notation.kif_writer import kif_text
@@ -120,7 +120,7 @@ def run_demo(output: Path, epochs: int, nodes: int) -> DemoReport:
 
     _say("\n4. Fold it into table rows and a small integer network")
     folded = output / "demo.safetensors"
-    fold = fold_file(run, folded, (valid,), positions=20_000, overwrite=True)
+    fold = fold_file(Folding(run, folded, (valid,), positions=20_000, overwrite=True))
     _say(f"   {folded}: {fold.bytes:,} bytes, sign flips by quantisation {100 * fold.sign_flips:.3f} %")
 
     _say(f"\n5. Search a middle-game position with it: {MIDDLE_GAME}")

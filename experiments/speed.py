@@ -46,7 +46,7 @@ class SpeedOptions:
     """Milliseconds per search, instead of a number of nodes."""
     rounds: int = 3
     """Number of times that all positions are searched; each round starts with another player."""
-    hash: int = 64
+    hash_mb: int = 64
     """Megabytes of each player's hash table, unless the player's own options set USI_Hash."""
 
     @property
@@ -155,7 +155,7 @@ def measure_speeds(options: SpeedOptions) -> SpeedReport:
     """
     if not options.players:
         raise OptionError("`players`: none is named; name at least one", "players")
-    check_numbers(options, "rounds", "nodes", "hash", "positions", "byoyomi")
+    check_numbers(options, "rounds", "nodes", "hash_mb", "positions", "byoyomi")
     if options.byoyomi is not None and options.nodes != SpeedOptions.nodes:
         raise OptionError(f"`nodes` {options.nodes}: not with `byoyomi`; choose one", "nodes", "byoyomi")
     participants = [parse_participant(text) for text in options.players]
@@ -168,7 +168,7 @@ def measure_speeds(options: SpeedOptions) -> SpeedReport:
 
     with ends_as_interrupts(), Progress(total, progress_line) as progress:
         try:
-            players = [TimedPlayer(name, one, options.hash) for name, one in zip(names, participants, strict=True)]
+            players = [TimedPlayer(name, one, options.hash_mb) for name, one in zip(names, participants, strict=True)]
             for turn in _take_turns(players, positions, options):
                 turns.append(turn)
                 progress.show()

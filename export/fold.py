@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,16 +20,17 @@ from lite.networks.dense import DensePieceSquareNetwork
 from lite.networks.from_folded import dense_network
 from lite.networks.joined import join
 from lite.program import release
-from lite.training.checkpoint import UnfoldedCorrection, json_safe, load_model
+from lite.training.checkpoint import SavedTraining, UnfoldedCorrection, json_safe, load_model
 from lite.training.folder import network_file
 from search.evaluation.feature_sets import YANEURAOU_NAMES
 from search.evaluation.network import EvalNetwork, UnusableScale
 from search.evaluation.network_file import SUFFIX, load_network, save_network
 from search.evaluation.nnue_file import is_nnue
 from search.score import CP_PER_LOGIT
+from search.system.bounds import check_number
 from search.system.files import check_output
 from search.system.options import OptionError
-from search.system.paths import PathLike, as_paths
+from search.system.paths import take_paths
 
 TOLERANCE = 1e-9
 """Largest accepted difference between the folded form and the module, both in float64, relative to the largest output
@@ -89,66 +89,96 @@ class UnfoldableNnBin(ValueError):
         self.path = path
 
 
-def fold_file(
-    checkpoint: PathLike,
-    output: PathLike,
-    data: PathLike | Sequence[PathLike] = (),
-    positions: int = 50_000,
-    cp_per_logit: float | None = None,
-    keep_float: bool = False,
-    overwrite: bool = False,
-    fit: bool = False,
-    onto: str | None = None,
-) -> FoldReport:
-    """Fold a trained network, given by its file or the folder of its run, into a file for the engine.
+@dataclass(frozen=True)
+class Folding:
+    """Options of a fold."""
 
-    data: records on which the cost of quantisation is measured; random positions without them. positions: number of
-    positions measured. cp_per_logit: centipawns per logit; None means the scale of `onto`, without it that of the
-    training. keep_float: also write the folded network in float32. overwrite: whether existing files are replaced. fit:
-    fit scale and offset of the output to the results of the data, after the cost is measured. onto: the folded network
-    that the trained one corrects; the file then holds the sum of both. Raises OSError, OptionError, or ValueError.
-    """
-    if positions < 1:
-        raise OptionError(f"`positions` {positions}: must be at least 1", "positions")
-    if cp_per_logit is not None and not 0 < cp_per_logit < math.inf:
-        raise OptionError(f"`cp_per_logit` {cp_per_logit}: must be a finite number above 0", "cp_per_logit")
-    checkpoint, output, data = Path(checkpoint), Path(output), as_paths(data)
-    if fit and not data:
-        raise OptionError("`fit_output`: needs the results of games; name records as `data`", "fit_output", "data")
-    truth = output.with_suffix(".float.safetensors")
-    inputs = [network_file(Path(one)) for one in (checkpoint, onto) if one is not None]
-    for path in (output, truth) if keep_float else (output,):
-        check_output(path, (SUFFIX,), overwrite, inputs)
-    if checkpoint.is_file() and is_nnue(checkpoint):
-        raise UnfoldableNnBin(checkpoint)
-    model, training = load_model(checkpoint)
-    scale = training.cp_per_logit or CP_PER_LOGIT
-    if onto is not None:
-        model, scale = _joined(model, onto, training.corrected)
-    elif training.corrected is not None:
-        raise UnfoldedCorrection(checkpoint, training.corrected)
-    sample = read_sample(data, max(positions, CHECKED))
-    priced = sample.part(0, positions)
+    net: Path
+    """Trained network file, or the folder of its run."""
+    output: Path
+    """File to write (.safetensors)."""
+    data: tuple[Path, ...] = ()
+    """Records on which the cost of quantisation is measured, preferably held-out ones: hcpe, hcpe3, psv or pack.
+    Without them it is measured on positions of random games, and the change in accuracy is not known."""
+    positions: int = 50_000
+    """Number of positions on which the cost is measured."""
+    cp_per_logit: float | None = None
+    """Centipawns per logit of the network's scores. Default: the scale that it was trained with, or that of the network
+    that it corrects."""
+    keep_float: bool = False
+    """Also write the folded network in float32, as NAME.float.safetensors."""
+    fit_output: bool = False
+    """Fit scale and offset of the output to the results of the data, after the cost is measured. An nn.bin exported
+    from the network then has the FV_SCALE that fits."""
+    onto: str | None = None
+    """Folded network, or name of a shipped one, that the trained network corrects: write the sum of both."""
+    overwrite: bool = False
+    """Replace existing files."""
+
+    def __post_init__(self) -> None:
+        take_paths(self)
+
+    @property
+    def float_output(self) -> Path:
+        """File of the folded network in float32."""
+        return self.output.with_suffix(".float.safetensors")
+
+    def check(self) -> None:
+        """Raise OptionError for options that cannot be used, UnfoldableNnBin for an nn.bin; OSError."""
+        check_number("positions", self.positions, most=None)
+        if self.cp_per_logit is not None and not 0 < self.cp_per_logit < math.inf:
+            raise OptionError(f"`cp_per_logit` {self.cp_per_logit}: must be a finite number above 0", "cp_per_logit")
+        if self.fit_output and not self.data:
+            raise OptionError("`fit_output`: needs the results of games; name records as `data`", "fit_output", "data")
+        inputs = [network_file(Path(one)) for one in (self.net, self.onto) if one is not None]
+        for path in (self.output, self.float_output) if self.keep_float else (self.output,):
+            check_output(path, (SUFFIX,), self.overwrite, inputs)
+        if self.net.is_file() and is_nnue(self.net):
+            raise UnfoldableNnBin(self.net)
+
+
+def fold_file(options: Folding) -> FoldReport:
+    """Fold a trained network into a file for the engine. Raises OSError, OptionError, or ValueError."""
+    options.check()
+    model, training, scale = _read(options)
+    sample = read_sample(options.data, max(options.positions, CHECKED))
+    priced = sample.part(0, options.positions)
     provenance = {"network": model.config, "training": training.provenance, "program": {"liteshogi": release()}}
     try:
         folded, error = fold_checked(model, sample)
-        net = _quantised(folded, priced, cp_per_logit or scale, json_safe(provenance))
+        net = _quantised(folded, priced, options.cp_per_logit or scale, json_safe(provenance))
     except UnusableScale as problem:
-        raise OptionError(f"{checkpoint}: {problem}; give another `cp_per_logit`", "cp_per_logit") from None
+        raise OptionError(f"{options.net}: {problem}; give another `cp_per_logit`", "cp_per_logit") from None
     except ValueError as problem:
-        raise ValueError(f"{checkpoint}: {problem}") from None
+        raise ValueError(f"{options.net}: {problem}") from None
     report = describe(folded, net, priced, error)
-    if fit:
-        try:
-            net, fitted = fit_output(net, priced)
-        except ValueError as problem:
-            raise OptionError(f"`fit_output`: {priced.source}: {problem}", "fit_output") from None
+    if options.fit_output:
+        net, fitted = _fitted(net, priced)
         report = replace(report, output_fit=fitted)
     net.provenance["fold"] = asdict(report)
-    save_network(net, output)
-    if keep_float:
-        folded.save(truth)
+    save_network(net, options.output)
+    if options.keep_float:
+        folded.save(options.float_output)
     return report
+
+
+def _read(options: Folding) -> tuple[Any, SavedTraining, float]:
+    """Return the trained network, with the one that it corrects, its training, and centipawns per logit."""
+    model, training = load_model(options.net)
+    if options.onto is not None:
+        model, scale = _joined(model, options.onto, training.corrected)
+        return model, training, scale
+    if training.corrected is not None:
+        raise UnfoldedCorrection(options.net, training.corrected)
+    return model, training, training.cp_per_logit or CP_PER_LOGIT
+
+
+def _fitted(net: EvalNetwork, sample: Sample) -> tuple[EvalNetwork, OutputFit]:
+    """Fit scale and offset of the output to the results of a sample. Raises OptionError if they cannot be fitted."""
+    try:
+        return fit_output(net, sample)
+    except ValueError as problem:
+        raise OptionError(f"`fit_output`: {sample.source}: {problem}", "fit_output") from None
 
 
 def _quantised(folded: FoldedNetwork, sample: Sample, scale: float, provenance: dict[str, Any]) -> EvalNetwork:

@@ -6,9 +6,9 @@
 
 The functions cover the path from games to a network that plays. Those with many options take one dataclass: `convert`
 (`Conversion`), `self_play` (`SelfPlay`), `train_value` (`ValueTraining`, with `LiteConfig`, `DenseConfig` or another
-network), `play_counted_match` (`CountedMatch`, optionally with an `Sprt`). `measure_network` (the verb `test`),
-`fold_file` and `evaluate_sfens` take arguments. Other verbs have functions in `experiments` and `export`, which are not
-part of this API. Files may be a str or any path-like object, and one file may stand for a sequence of files.
+network), `fold_file` (`Folding`), `play_counted_match` (`CountedMatch`, optionally with an `Sprt`). `measure_network`
+(the verb `test`) and `evaluate_sfens` take arguments. Other verbs have functions in `experiments` and `export`, which
+are not part of this API. Files may be a str or any path-like object, and one file may stand for a sequence of files.
 For a type checker, the fields of the dataclasses are as declared: a Path, a tuple of Paths, and a str for a network
 that plays.
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from experiments.factory.selfplay import SelfPlay, self_play
     from experiments.matches.counted_match import CountedMatch, play_counted_match
     from experiments.network_kinds.testing import measure_network
-    from export.fold import fold_file
+    from export.fold import Folding, fold_file
     from lite.datasets.convert import Conversion, convert
     from lite.networks.dense import DenseConfig
     from lite.networks.lite_value import LiteConfig
@@ -53,6 +53,7 @@ __all__ = [
     "Engine",
     "EvalNetwork",
     "Evaluation",
+    "Folding",
     "LiteConfig",
     "OptimiserConfig",
     "PuctEngine",
@@ -79,6 +80,7 @@ _HOMES = {
     "Engine": "search.engine",
     "EvalNetwork": "search.evaluation.network",
     "Evaluation": "search.evaluation.static_evaluation",
+    "Folding": "export.fold",
     "LiteConfig": "lite.networks.lite_value",
     "OptimiserConfig": "lite.training.optimiser",
     "PuctEngine": "search.puct.engine",

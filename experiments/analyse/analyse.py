@@ -57,7 +57,7 @@ class Analysing:
     """Number of lines per position: the best, the second best, and so on."""
     threads: int = 1
     """Search threads."""
-    hash: int = 256
+    hash_mb: int = 256
     """Size of the transposition table in MB."""
     overwrite: bool = False
     """Analyse again what was analysed before, and replace its files. Without it, a run over several games resumes."""
@@ -74,7 +74,7 @@ def analyse_games(options: Analysing) -> AnalysedGames:
     written (KeyboardInterrupt if there are none), of several games only complete ones. A second signal waits until the
     files are written. Raises OSError, ValueError or OptionError.
     """
-    check_numbers(options, "milliseconds", "nodes", "multipv", "hash")
+    check_numbers(options, "milliseconds", "nodes", "multipv", "hash_mb")
     check_numbers(options, "threads", most=MOST_THREADS)
     words = words_for(options.language, any(map(is_japanese_game, options.games)))
     if not options.games:
@@ -96,7 +96,7 @@ def analyse_games(options: Analysing) -> AnalysedGames:
     stopped = False
     if chosen:
         fonts = _fonts((name for _, game in chosen for name in game.names), words)
-        engine = AlphaBetaEngine(options.net, options.hash, options.threads)
+        engine = AlphaBetaEngine(options.net, options.hash_mb, options.threads)
         engine.multipv = options.multipv
         # The clock of the first positions must include neither compiling nor the allocation of the table.
         warm_up()

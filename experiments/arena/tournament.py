@@ -28,7 +28,6 @@ from lite.datasets.plan import plan_run
 from lite.datasets.provenance import sha256_of
 from lite.run_folder import RunPlan, RunWriter
 from search.levels import FULL, NAMES, level_named
-from search.rules.declaration import NO_RULE
 from search.system.bounds import MOST_AT_ONCE, check_numbers
 from search.system.files import make_directory, require_file, write_atomically
 from search.system.options import OptionError
@@ -36,7 +35,7 @@ from search.system.options import OptionError
 OPENINGS = "openings.sfen"
 """File of openings in ShogiArena's folder, rewritten because ShogiArena reads a byte order mark or a comment as a move
 and keeps equal openings."""
-_BY_RULES = Ending(max_moves=(1 << 31) - 1, declaration=NO_RULE)
+_BY_RULES = Ending(max_moves=(1 << 31) - 1, declaration="NoEnteringKing")
 """Games that end by mate and repetitions alone: the rest is a matter of ShogiArena and the engines."""
 
 
@@ -60,8 +59,8 @@ class UsiGames:
     """File of openings, as `read_openings` takes it; without it every game begins from the start position."""
     parallel: int = 1
     """Games at a time: the two engines of a game never think at once, so a game needs one core."""
-    max_plies: int = 320
-    """Length at which a game is drawn, in moves."""
+    max_moves: int = 320
+    """Move number at which a game is drawn, opening included."""
     seed: int = 1
     """Seed of the order of the openings."""
     output: Path = Path("runs/match")
@@ -69,7 +68,7 @@ class UsiGames:
 
     def check(self) -> None:
         """Raise OptionError for options that cannot be used."""
-        check_numbers(self, "games", "max_plies")
+        check_numbers(self, "games", "max_moves")
         check_numbers(self, "parallel", most=MOST_AT_ONCE)
         check_numbers(self, "nodes", "depth", "time", "increment", "byoyomi", least=0)
         if not (self.nodes or self.depth or self.time or self.increment or self.byoyomi):
@@ -273,7 +272,7 @@ def _configuration(rules: UsiGames, seats: list[str], gauntlet: bool) -> dict[st
         "rules": {
             "time_control": limits or {"time_ms": rules.time, **per_move},
             "initial_positions": positions,
-            "adjudication": {"max_plies": rules.max_plies, "sync_max_plies_with_engine": False},
+            "adjudication": {"max_plies": rules.max_moves, "sync_max_plies_with_engine": False},
             "repetition_occurrences_to_draw": 4,
         },
         "dashboard": {"enabled": False},

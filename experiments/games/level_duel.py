@@ -68,7 +68,7 @@ class LevelDuel:
             colour = first_colour ^ number
             engine.random = Random(f"{seed} {number}")
             engine.rules = Rules(
-                self._ending.declaration,
+                self._ending.declaration_number,
                 self._ending.max_moves,
                 draw_value(player.draw_rates[colour], colour, player.network.cp_per_logit),
             )

@@ -32,7 +32,8 @@ from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.network import EvalNetwork
 from search.levels import Level
 from search.primitives.random import first_state
-from search.rules.declaration import NO_RULE, RULE_27, RULE_27_HANDICAP
+from search.rules.declaration import RULES
+from search.rules.declaration_names import DeclarationRule
 from search.rules.huffman import HCP, encode
 from search.rules.play import set_game, split_moves
 from search.rules.position import new_position
@@ -86,8 +87,8 @@ class Ending:
 
     max_moves: int = 320
     """Move limit, opening included; a longer game is a draw."""
-    declaration: int = RULE_27
-    """Rule of declaration: 0 none, 1 24 points, 2 27 points, 3 try rule, 4 and 5 as 1 and 2 with handicaps counted."""
+    declaration: DeclarationRule = "CSARule27"
+    """Rule of declaration, by the names of the engine's option EnteringKingRule."""
     win_score: int = 0
     """Adjudicate a win when both players' scores reach this for `win_plies` plies, centipawns; 0 means never."""
     win_plies: int = 8
@@ -99,6 +100,11 @@ class Ending:
     draw_from: int = 160
     """First move number that counts for adjudicating a draw."""
 
+    @property
+    def declaration_number(self) -> int:
+        """Number of the rule of declaration, see `search.rules.declaration`."""
+        return RULES[self.declaration]
+
     def check(self) -> None:
         """Raise OptionError for values that are out of bounds or have no effect."""
         check_numbers(self, "max_moves", "win_plies")
@@ -106,10 +112,8 @@ class Ending:
         check_used(self, "win_plies", "win_score")
         for name in ("draw_score", "draw_from"):
             check_used(self, name, "draw_plies")
-        if not NO_RULE <= self.declaration <= RULE_27_HANDICAP:
-            raise OptionError(
-                f"`declaration` {self.declaration}: must be {NO_RULE} to {RULE_27_HANDICAP}", "declaration"
-            )
+        if self.declaration not in RULES:
+            raise OptionError(f"`declaration` {self.declaration}: choose one of {', '.join(RULES)}", "declaration")
 
     def check_played_out(self, options: Any) -> None:
         """Raise OptionError if `options.played_out` was set and scores end no game."""
@@ -123,7 +127,7 @@ class Ending:
     def write(self, game: np.void) -> None:
         """Write the conditions to a game's record."""
         for name, value in asdict(self).items():
-            game[name] = value
+            game[name] = self.declaration_number if name == "declaration" else value
 
 
 @dataclass(frozen=True)

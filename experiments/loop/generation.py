@@ -30,7 +30,7 @@ from experiments.loop.stages import GATE, Result, Stages
 from experiments.matches.counted_match import MatchReport, play_counted_match
 from experiments.nets.steps import FoldStep, TrainStep
 from experiments.network_kinds.kind import Kind, kind_of, network_file_of
-from export.fold import fold_file
+from export.fold import Folding, fold_file
 from lite.training.checkpoint import load_model
 from lite.training.folder import RunFolder
 from lite.training.options import ValueTraining
@@ -69,7 +69,7 @@ class Generation:
                 print(warning, file=sys.stderr, flush=True)
             if kind_of(source) is Kind.VALUE:
                 write_atomically(self.run.network, network_file_of(source).read_bytes())
-                fold_file(self.run.network, self.net, positions=FOLDED_POSITIONS, overwrite=True)
+                fold_file(Folding(self.run.network, self.net, positions=FOLDED_POSITIONS, overwrite=True))
             else:
                 save_network(load_network(source), self.net)
             return FirstNetwork()

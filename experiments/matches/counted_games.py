@@ -55,8 +55,8 @@ class CountedGames:
     balance: int = 100
     """Largest evaluation for either side after random moves by the first player's network, centipawns. If none of 1,000
     openings is that even, the most even one is played."""
-    max_plies: int = 320
-    """Length at which a game is drawn, in moves."""
+    max_moves: int = 320
+    """Move number at which a game is drawn, opening included."""
     win_score: int = 0
     """Score in centipawns at which a game is won when both players have agreed for 8 consecutive plies; 0 means that
     games are played to their end."""
@@ -96,7 +96,7 @@ class CountedGames:
         check_used(self, "played_out", "win_score")
         check_share("played_out", self.played_out)
         check_numbers(self, "parallel", most=MOST_AT_ONCE)
-        check_numbers(self, "max_plies")
+        check_numbers(self, "max_moves")
         check_numbers(self, "balance", "win_score", least=0)
         check_numbers(self, "seed", least=0, most=None)
 
@@ -106,7 +106,7 @@ class CountedGames:
 
     def ending(self) -> Ending:
         """Return the rules by which games end."""
-        return Ending(max_moves=self.max_plies, win_score=self.win_score)
+        return Ending(max_moves=self.max_moves, win_score=self.win_score)
 
     def lines(self) -> tuple[str, ...]:
         """Return the openings, each once. Raises OptionError if games would repeat, or as `distinct_openings`."""
@@ -120,7 +120,7 @@ class CountedGames:
         Raises OSError, or ValueError that names a line from which no game can be played, before any game is played."""
         if self.openings is None:
             return ("startpos",)
-        behind = replace(self.ending(), max_moves=self.max_plies - self.plies()[0])  # random moves count, too
+        behind = replace(self.ending(), max_moves=self.max_moves - self.plies()[0])  # random moves count, too
         return tuple(dict.fromkeys(read_openings(self.openings, behind)))
 
     def check_lines(self, lines: tuple[str, ...]) -> None:
@@ -178,7 +178,7 @@ class CountedGames:
             "openings": hashlib.sha256("\n".join(lines).encode()).hexdigest(),
             "random_plies": self.plies(),
             "balance": self.balance,
-            "max_plies": self.max_plies,
+            "max_moves": self.max_moves,
             "win_score": self.win_score,
             "played_out": self.played_out,
             "seed": self.seed,

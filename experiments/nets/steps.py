@@ -18,7 +18,7 @@ from experiments.network_kinds.testing import measure_network
 from experiments.resnet.network import TARGET_BITS, load_resnet, multiply_adds
 from experiments.resnet.onnx import CHECKED, export_resnet
 from experiments.resnet.train import ResnetTask, ResnetTraining
-from export.fold import fold_file
+from export.fold import Folding, fold_file
 from export.positions import read_sample
 from lite.records.reader import Reader
 from lite.training.folder import RunFolder
@@ -184,7 +184,7 @@ class FoldStep:
     def run(self) -> Folded:
         if kind_of(str(self.run_folder)) is Kind.POLICY_VALUE:
             return Folded(export_resnet(load_resnet(self.run_folder)[0], self.net, read_sample((), CHECKED)))
-        found = fold_file(self.run_folder, self.net, self.data, self.positions, overwrite=True, onto=self.onto)
+        found = fold_file(Folding(self.run_folder, self.net, self.data, self.positions, overwrite=True, onto=self.onto))
         return Folded(found.mean_error, found.sign_flips, found.log_loss_change)
 
 

@@ -48,7 +48,7 @@ class Game:
         for tree in self._trees:
             settings.write(tree.record)
             tree.record["draw_value"] = 0.5
-            tree.record["rule"], tree.record["max_moves"] = ending.declaration, ending.max_moves
+            tree.record["rule"], tree.record["max_moves"] = ending.declaration_number, ending.max_moves
         self._game = np.zeros(1, game_dtype)[0]
         ending.write(self._game)
         begin_game(self._game)

@@ -1,6 +1,6 @@
 """The optimiser, its learning-rate schedule, and the averaging of weights.
 
-Two presets. `adamw`, the default: AdamW with a warm-up and a cosine down to 0. `source`: momentum SGD at 0.04 as in the
+Two presets. `adamw`, the default: AdamW with a warm-up and a cosine down to 0. `sgd`: momentum SGD at 0.04 as in the
 article, then 0.004 and 0.0004, a third of the run each (the steps of its author's training scripts). Either can take
 another schedule.
 """
@@ -19,10 +19,10 @@ from lite.networks.limits import check_choice
 from lite.training.optimiser_steps import AdamW, MomentumSgd, Optimiser
 from search.system.options import OptionError
 
-OptimiserName = Literal["adamw", "source"]
+OptimiserName = Literal["adamw", "sgd"]
 Schedule = Literal["cosine", "one_cycle", "steps"]
 Average = Literal["ema", "swa", "none"]
-DEFAULT_RATES = {"adamw": 0.02, "source": 0.04}
+DEFAULT_RATES = {"adamw": 0.02, "sgd": 0.04}
 """Peak learning rates where neither the options nor the kind of network have one."""
 EMA_DECAY, SWA_START = 0.998, 0.75
 WARM_UP = {"cosine": 0.03, "one_cycle": 0.3}
@@ -35,20 +35,20 @@ class OptimiserConfig:
     """Options of the optimiser."""
 
     optimiser: OptimiserName = "adamw"
-    """adamw: AdamW with warm-up and cosine. source: momentum SGD with a tenth of the
-    rate after each third, as in the article on the original lite network."""
+    """adamw: AdamW with warm-up and cosine. sgd: momentum SGD; the rate falls to a tenth after each third of the run,
+    as in the article on the original lite network."""
     learning_rate: float | None = None
     """Peak learning rate. None means the one that suits the kind of network: 0.04 for dense, 0.005 for half_kp, k_p
-    and sfnn, 0.002 for resnet; for lite and untied 0.02 with adamw and 0.04 with source."""
+    and sfnn, 0.002 for resnet; for lite and untied 0.02 with adamw and 0.04 with sgd."""
     schedule: Schedule | None = None
     """Learning-rate schedule. cosine: linear rise, then a cosine down to 0. one_cycle: cosines from a 25th of the peak
     up and down. steps: three thirds, each at a tenth of the previous rate. None means cosine with adamw, steps with
-    source."""
+    sgd."""
     warm_up: float | None = None
     """Share of the run in which the rate of cosine or one_cycle rises; None means 0.03 for cosine, 0.3 for
     one_cycle."""
     weight_decay: float | None = None
-    """Decay of weights, not of biases and normalisation; None means 0.01 for adamw, 0.0001 for source."""
+    """Decay of weights, not of biases and normalisation; None means 0.01 for adamw, 0.0001 for sgd."""
     clip: float = 1.0
     """Maximum norm of the gradient over all weights; longer gradients are scaled down to it. 0 means no limit."""
     average: Average = "ema"
@@ -62,7 +62,7 @@ class OptimiserConfig:
     @property
     def rate_schedule(self) -> str:
         """Chosen schedule, or the preset's."""
-        return self.schedule or ("steps" if self.optimiser == "source" else "cosine")
+        return self.schedule or ("steps" if self.optimiser == "sgd" else "cosine")
 
     def check(self) -> None:
         """Raise ValueError for options that cannot be used; OptionError names their fields."""
@@ -98,13 +98,13 @@ class OptimiserConfig:
 def make_optimiser(config: OptimiserConfig, model: nn.Module) -> Optimiser:
     """Return the optimiser of all parameters of a model; tables and matrices decay, vectors do not."""
     parameters = list(model.parameters())
-    source = config.optimiser == "source"
-    decay = config.weight_decay if config.weight_decay is not None else (1e-4 if source else 0.01)
+    is_sgd = config.optimiser == "sgd"
+    decay = config.weight_decay if config.weight_decay is not None else (1e-4 if is_sgd else 0.01)
     groups = [
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": decay},
         {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
     ]
-    return (MomentumSgd if source else AdamW)(groups, highest_rate(config))
+    return (MomentumSgd if is_sgd else AdamW)(groups, highest_rate(config))
 
 
 def highest_rate(config: OptimiserConfig) -> float:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from export.fold import FoldReport, fold_file
+import tyro
+
+from export.fold import Folding, FoldReport, fold_file
 from lite.amounts import amount
-from liteshogi.commands.arguments import Json, Net, Output, Overwrite
+from liteshogi.commands.arguments import Json, Output, Overwrite
 from liteshogi.json_output import json_text
 from search.system.interrupt import ends_as_interrupts
 
@@ -17,44 +20,17 @@ LISTED = 16
 
 
 @dataclass(frozen=True)
-class Command:
+class Command(Folding):
     """Fold a trained network into table rows and small integer layers, the form that the engine plays with."""
 
-    net: Net
-    """Trained network file, or the folder of its run."""
+    net: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="NET")]
     output: Output
-    """File to write (.safetensors)."""
-    data: tuple[Path, ...] = ()
-    """Records on which the cost of quantisation is measured, preferably held-out ones: hcpe, hcpe3, psv or pack.
-    Without them it is measured on positions of random games, and the change in accuracy is not known."""
-    positions: int = 50_000
-    """Number of positions on which the cost is measured."""
-    cp_per_logit: float | None = None
-    """Centipawns per logit of the network's scores. Default: the scale that it was trained with, or that of the network
-    that it corrects."""
-    keep_float: bool = False
-    """Also write the folded network in float32, as NAME.float.safetensors."""
-    fit_output: bool = False
-    """Fit scale and offset of the output to the results of --data. An nn.bin exported from the network then has the
-    FV_SCALE that fits."""
-    onto: str | None = None
-    """Folded network, or name of a shipped one, that the trained network corrects: write the sum of both."""
     overwrite: Overwrite = False
     json: Json = False
 
     def run(self) -> None:
         with ends_as_interrupts():
-            report = fold_file(
-                Path(self.net),
-                self.output,
-                self.data,
-                self.positions,
-                self.cp_per_logit,
-                self.keep_float,
-                self.overwrite,
-                self.fit_output,
-                self.onto,
-            )
+            report = fold_file(self)
         print(json_text(report) if self.json else as_text(report, self.output))
         if not self.data and not self.json:
             print("no --data: measured on positions of random games, without results", file=sys.stderr)

@@ -125,8 +125,8 @@ class Command:
     ray: str | None = None
     """Address of a Ray cluster whose CPUs play instead, or `auto`; in process. Its machines need LiteShogi
     installed."""
-    max_plies: int = 320
-    """Length at which a game is drawn, in moves."""
+    max_moves: int = 320
+    """Move number at which a game is drawn, opening included."""
     win_score: int = 0
     """Score in centipawns at which a game is won when both players have agreed for 8 consecutive plies; 0 means that
     games are played to their end. In process."""

@@ -73,7 +73,7 @@ class Command:
     of the mate (0 means that there is no mate in one). Of a KIF, KI2 or CSA file the first position of each game."""
     milliseconds: int = 1000
     """Time limit per position in milliseconds."""
-    megabytes: int = 64
+    hash_mb: int = 64
     """Size of the hash table in megabytes; all positions share it."""
     tsume: bool = False
     """Also report the length as tsume shogi counts it, without futile interpositions (無駄合). A drop is futile if the
@@ -90,7 +90,7 @@ class Command:
 
     def run(self) -> None:
         words = self.words
-        solver = MateSolver(self.megabytes) if self.tsume else None
+        solver = MateSolver(self.hash_mb) if self.tsume else None
         problems = [MateProblem(sfen, 0) for sfen in self.sfen]
         if self.file is not None:
             problems += _read_problems(self.file)
@@ -101,7 +101,7 @@ class Command:
         progress = Progress(len(problems), lambda: (len(counted), f"{len(counted)} of {len(problems)} positions"))
         context: AbstractContextManager[object] = nullcontext() if is_seen else progress
         with context:
-            for result in solve_problems(problems, self.file, self.milliseconds, self.megabytes):
+            for result in solve_problems(problems, self.file, self.milliseconds, self.hash_mb):
                 results.append(result)
                 tsume_plies = None
                 if solver is not None and result.status is MateStatus.MATE:

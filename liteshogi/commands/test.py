@@ -81,11 +81,11 @@ def measure(network_path: str, yardstick: Sequence[Path]) -> YardstickFigures:
             return measure_yardstick(network_path, yardstick, watch)
     if kind is not Kind.VALUE:
         raise UnplayableNetwork(network_path, kind)
-    from export.fold import fold_file
+    from export.fold import Folding, fold_file
 
     with tempfile.TemporaryDirectory() as folder:
         folded = Path(folder) / "network.safetensors"
-        fold_file(network_path, folded)
+        fold_file(Folding(Path(network_path), folded))
         return measure(str(folded), yardstick)
 
 

@@ -14,7 +14,7 @@ from search.system.options import OptionError
 
 
 def solve_problems(
-    problems: Sequence[MateProblem], file: Path | None = None, milliseconds: int = 1000, megabytes: int = 64
+    problems: Sequence[MateProblem], file: Path | None = None, milliseconds: int = 1000, hash_mb: int = 64
 ) -> Iterator[MateResult]:
     """Yield the solver's result for each problem in order, with a time limit for each and one table for all.
 
@@ -25,7 +25,7 @@ def solve_problems(
         if file is not None:
             raise ValueError(f"{file}: holds no position")
         raise OptionError("no position: give an SFEN in quotes, or a `file`", "file")
-    solver = MateSolver(megabytes)
+    solver = MateSolver(hash_mb)
     for problem in problems:
         try:
             yield solver.solve(problem.sfen, milliseconds=milliseconds)

@@ -16,11 +16,21 @@ import numpy as np
 from search.compiling.jit import jit
 from search.primitives.bits import popcount
 from search.rules.bitboard import DRAGONS, HORSES, PROMOTION_ZONE
+from search.rules.declaration_names import DeclarationRule
 from search.rules.movegen import is_legal
 from search.rules.position import NO_KING, in_check
 from search.rules.shogi import BISHOP, HAND_KINDS, ROOK
 
 NO_RULE, RULE_24, RULE_27, TRY_RULE, RULE_24_HANDICAP, RULE_27_HANDICAP = range(6)
+RULES: dict[DeclarationRule, int] = {
+    "NoEnteringKing": NO_RULE,
+    "CSARule24": RULE_24,
+    "CSARule24H": RULE_24_HANDICAP,
+    "CSARule27": RULE_27,
+    "CSARule27H": RULE_27_HANDICAP,
+    "TryRule": TRY_RULE,
+}
+"""Numbers of the rules by YaneuraOu's names."""
 ALL_POINTS = 56
 """Points of a whole set of pieces; each king counts one."""
 _BLACK_TRY, _WHITE_TRY = 4 * 9, 4 * 9 + 8  # 51 and 59

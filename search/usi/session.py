@@ -15,10 +15,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from search.clock import Budget, Margins, after_pondering, plan
 from search.compiling.progress import PROGRESS
+from search.rules.declaration_names import DeclarationRule
 from search.system.files import message_of
 from search.system.threads import started
 from search.usi.adapter import Adapter
@@ -28,7 +29,7 @@ from search.usi.book_options import read_profile
 from search.usi.go import Go, parse_go, shown
 from search.usi.streams import FAREWELL_SECONDS, MAX_LINE, SCRIPT_SECONDS, info_string
 from search.usi.thinking import Thinking
-from search.usi.usi_options import ENTERING_KING_RULES, SESSION_OPTIONS, OptionValues
+from search.usi.usi_options import SESSION_OPTIONS, OptionValues
 
 if TYPE_CHECKING:
     from search.engine import Engine
@@ -269,16 +270,15 @@ class Session:
 
     def _apply_rules(self, engine: Engine) -> None:
         from search.engine import Rules
-        from search.rules.declaration import NO_RULE, RULE_24, RULE_24_HANDICAP, RULE_27, RULE_27_HANDICAP, TRY_RULE
+        from search.rules.declaration import RULES
         from search.score import draw_value
 
         # Draw_Value_Black is the value of a draw while the engine plays black; the opponent gets the rest.
         colour = int(engine.position["turn"])
         rate = self._options.number("Draw_Value_White" if colour else "Draw_Value_Black") / 1000
         engine.multipv = self._options.number("MultiPV")
-        numbers = (NO_RULE, RULE_24, RULE_24_HANDICAP, RULE_27, RULE_27_HANDICAP, TRY_RULE)
         engine.rules = Rules(
-            declaration=numbers[ENTERING_KING_RULES.index(self._options.text("EnteringKingRule"))],
+            declaration=RULES[cast(DeclarationRule, self._options.text("EnteringKingRule"))],
             max_moves=self._options.number("MaxMovesToDraw"),
             draw_value=draw_value(rate, colour, engine.cp_per_logit),
         )

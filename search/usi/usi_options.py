@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import get_args
 
-ENTERING_KING_RULES = ("NoEnteringKing", "CSARule24", "CSARule24H", "CSARule27", "CSARule27H", "TryRule")
-"""YaneuraOu's names; those ending in H consider a handicap, see `search.rules.declaration`."""
+from search.rules.declaration_names import DeclarationRule
+
 HIGHEST = (1 << 31) - 1
 """Largest number of any option: ShogiGUI reads numbers as 32 bits and would change a larger limit."""
 
@@ -103,7 +104,7 @@ SESSION_OPTIONS: tuple[Option, ...] = (
     Spin("NodesLimit", 0, 0, HIGHEST),
     Spin("Mate_Root_Search", 0, 0, 1 << 30),
     Spin("MaxMovesToDraw", 0, 0, 100_000),
-    Combo("EnteringKingRule", "CSARule27", ENTERING_KING_RULES),
+    Combo("EnteringKingRule", "CSARule27", get_args(DeclarationRule)),
     Spin("ResignValue", 99_999, 0, 99_999),
     Spin("Draw_Value_Black", 500, 0, 1000),
     Spin("Draw_Value_White", 500, 0, 1000),

@@ -73,7 +73,7 @@ def test_the_engines_own_verbs_need_no_extra(arguments):
 )
 def test_games_in_process_do_not_load_pytorch(verb, rest, tmp_path):
     """PyTorch takes longer to load than everything else together, in each process of a factory."""
-    rest = [*rest, "--max-moves" if verb == "selfplay" else "--max-plies", "40", "-o", str(tmp_path / "made")]
+    rest = [*rest, "--max-moves", "40", "-o", str(tmp_path / "made")]
     script = BARE.format(missing=("torch",), arguments=[verb, *rest], main=MAIN)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=250)
     assert (done.returncode, "error" in done.stderr) == (0, False), done.stderr

@@ -40,7 +40,7 @@ NETWORKS = st.one_of(
 )
 OPTIMISERS = st.builds(
     OptimiserConfig,
-    optimiser=st.sampled_from(["adamw", "source"]),
+    optimiser=st.sampled_from(["adamw", "sgd"]),
     learning_rate=st.none() | RATES,
     schedule=st.sampled_from([None, "cosine", "one_cycle", "steps"]),
     warm_up=st.none() | SHARES,

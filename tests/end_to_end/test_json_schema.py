@@ -77,7 +77,7 @@ def test_the_schema_file_equals_the_schema_of_the_dataclasses():
         ("export", "default -o net.h"),
         ("bench reading", "SAMPLE --rounds 1"),
         ("selfplay alphabeta", "default -o games --nodes 5 --positions 20 --workers 1"),
-        ("match", "default lite-16-4-32 -o match --nodes 5 --games 2 --max-plies 20 --parallel 1"),
+        ("match", "default lite-16-4-32 -o match --nodes 5 --games 2 --max-moves 20 --parallel 1"),
         ("report", "RUN --verify"),
         ("judge moves", "default positions.sfen --judge liteshogi --judge-nodes 9 --judge-option USI_Hash=16"),
         ("judge health", "default SAMPLE --nodes 50 --long-nodes 90 --count 2"),

@@ -51,7 +51,7 @@ def test_from_games_to_a_folded_network_and_its_figures(named, tmp_path):
     liteshogi.train_value(
         liteshogi.ValueTraining(data, further, init_from=run, network=tiny, batch_size=512, max_steps=1)
     )
-    figures = liteshogi.fold_file(further, net, data=(data,), positions=50, keep_float=True)
+    figures = liteshogi.fold_file(liteshogi.Folding(further, net, data=(data,), positions=50, keep_float=True))
     assert figures.positions == 50
     report = liteshogi.measure_network(net, data, positions=50)
     assert report == liteshogi.measure_network(str(tmp_path / "net.safetensors"), (data,), positions=50)

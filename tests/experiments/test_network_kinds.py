@@ -18,7 +18,7 @@ from experiments.network_kinds.position_values import evaluate
 from experiments.network_kinds.search_speed import measure_search
 from experiments.network_kinds.testing import measure_network
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, save_resnet
-from export.fold import fold_file
+from export.fold import Folding, fold_file
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import KpConfig
@@ -61,12 +61,12 @@ def nets(one_torchlib: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     save_model(place / "k_p" / "network.safetensors", KpConfig(32, (8, 8)).build().eval(), {})
     drawing = LiteConfig((4, 2, 8), draw=True).build().eval()
     save_model(place / "drawing" / "network.safetensors", drawing, {"cp_per_logit": 400.0})
-    fold_file(place / "drawing", place / "drawing.safetensors", positions=500)
+    fold_file(Folding(place / "drawing", place / "drawing.safetensors", positions=500))
     export(str(place / "drawing"), place / "drawing.onnx")
     policy = PolicyValueNetwork(ResnetConfig(1, 8, value_hidden=8, draw=True))
     save_resnet(place / "policy" / "network.safetensors", policy.eval(), {"cp_per_logit": 500.0})
-    fold_file(place / "value", place / "folded.safetensors", positions=500)
-    fold_file(place / "k_p", place / "k_p.safetensors", positions=500)
+    fold_file(Folding(place / "value", place / "folded.safetensors", positions=500))
+    fold_file(Folding(place / "k_p", place / "k_p.safetensors", positions=500))
     export(str(place / "k_p.safetensors"), place / "nn.bin")
     export(str(place / "value"), place / "value.onnx")
     export(str(place / "policy"), place / "policy.onnx")
@@ -112,7 +112,7 @@ def test_a_correction_is_no_network_of_its_own(tmp_path: Path) -> None:
         lambda: measure_network(path, (SAMPLE,)),
         lambda: evaluate(path, SFENS),
         lambda: export(path, tmp_path / "net.onnx"),
-        lambda: fold_file(path, tmp_path / "net.safetensors"),
+        lambda: fold_file(Folding(path, tmp_path / "net.safetensors")),
     ):
         with pytest.raises(UnfoldedCorrection) as refused:
             use()

@@ -19,7 +19,7 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from export.fold import TOLERANCE, fold_checked, fold_file
+from export.fold import TOLERANCE, Folding, fold_checked, fold_file
 from export.folded import FoldedNetwork
 from export.positions import random_sample
 from export.quantise import quantise
@@ -155,7 +155,7 @@ def test_integers_are_the_reference_s_along_games(
 def test_a_progress_axis_is_trained_with_its_own_table(tmp_path: Path) -> None:
     network = DenseConfig(32, (7,), activation="pairwise", shortcut=True, stacks=("progress2",))
     train_value(ValueTraining((GAMES,), tmp_path / "run", network=network, max_steps=2, batch_size=512))
-    fold_file(tmp_path / "run", tmp_path / "net.safetensors", positions=300)
+    fold_file(Folding(tmp_path / "run", tmp_path / "net.safetensors", positions=300))
     net = load_network(tmp_path / "net.safetensors")
     assert set(net.stacks.index(SAMPLE.pieces, SAMPLE.hands)) == {0, 1}
 

@@ -14,7 +14,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from export.fold import fold_checked, fold_file
+from export.fold import Folding, fold_checked, fold_file
 from export.folded import FoldedNetwork, fold
 from export.positions import Sample, random_sample
 from export.quantise import quantised_logits
@@ -54,7 +54,7 @@ def test_a_network_that_learnt_nothing_is_refused_by_name(make_net, tmp_path: Pa
             parameter.zero_()
     save_model(tmp_path / "dead.safetensors", net, {})
     with pytest.raises(ValueError, match=r"dead\.safetensors: the network gives every position the same value"):
-        fold_file(tmp_path / "dead.safetensors", tmp_path / "out.safetensors", positions=50)
+        fold_file(Folding(tmp_path / "dead.safetensors", tmp_path / "out.safetensors", positions=50))
     assert not (tmp_path / "out.safetensors").exists()
 
 
@@ -64,14 +64,14 @@ def test_a_network_whose_sums_overflow_is_refused_by_name(make_net, tmp_path: Pa
         net.table.mul_(1e4)
     save_model(tmp_path / "huge.safetensors", net, {})
     with pytest.raises(ValueError, match=r"huge\.safetensors: overflow: .*; train with"):
-        fold_file(tmp_path / "huge.safetensors", tmp_path / "out.safetensors", positions=50)
+        fold_file(Folding(tmp_path / "huge.safetensors", tmp_path / "out.safetensors", positions=50))
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e300])
 def test_a_scale_that_cannot_be_computed_is_refused_with_the_option_for_it(make_net, tmp_path: Path, scale) -> None:
     save_model(tmp_path / "net.safetensors", make_net("dense"), {"cp_per_logit": scale})
     with pytest.raises(OptionError, match=r"net\.safetensors: cp_per_logit .*; give another `cp_per_logit`") as refused:
-        fold_file(tmp_path / "net.safetensors", tmp_path / "out.safetensors", positions=50)
+        fold_file(Folding(tmp_path / "net.safetensors", tmp_path / "out.safetensors", positions=50))
     assert refused.value.fields == ("cp_per_logit",)
 
 
@@ -146,7 +146,7 @@ def test_the_verb_writes_and_describes_a_folded_network(
     net = make_net("board")
     save_model(tmp_path / "network.safetensors", net, {"cp_per_logit": 321.0, "data": ["made up"]})
     output = tmp_path / "out" / "net.safetensors"
-    figures = fold_file(tmp_path / "network.safetensors", output, positions=2000, keep_float=True)
+    figures = fold_file(Folding(tmp_path / "network.safetensors", output, positions=2000, keep_float=True))
     assert figures.float64_max_error < 1e-9
     assert 0 <= figures.sign_flips < 0.05
     assert figures.accuracy_change is None
@@ -162,29 +162,29 @@ def test_the_verb_writes_and_describes_a_folded_network(
     part = positions.part(0, 2000)
     assert np.abs(quantised_logits(found, part) - fold(net).logits(part)).max() < 0.5
     with pytest.raises(ValueError, match="already exists; set `overwrite`"):
-        fold_file(tmp_path / "network.safetensors", output, positions=100)
+        fold_file(Folding(tmp_path / "network.safetensors", output, positions=100))
     Fold(str(tmp_path / "network.safetensors"), output, positions=100, cp_per_logit=500.0, overwrite=True).run()
     assert "equals the trained network" in capsys.readouterr().out
     assert load_network(output).cp_per_logit == 500.0
     for run in (tmp_path, tmp_path / "network.safetensors"):
         with pytest.raises(ValueError, match="is also an input"):
-            fold_file(run, tmp_path / "network.safetensors", positions=100, overwrite=True)
+            fold_file(Folding(run, tmp_path / "network.safetensors", positions=100, overwrite=True))
 
 
 def test_a_failed_fold_writes_nothing(make_net, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="`positions` 0"):
-        fold_file(tmp_path / "none", tmp_path / "out.safetensors", positions=0)
+        fold_file(Folding(tmp_path / "none", tmp_path / "out.safetensors", positions=0))
     for scale in (0.0, -600.0, math.nan, math.inf):
         with pytest.raises(ValueError, match=f"`cp_per_logit` {scale}: "):
-            fold_file(tmp_path / "none", tmp_path / "out.safetensors", cp_per_logit=scale)
+            fold_file(Folding(tmp_path / "none", tmp_path / "out.safetensors", cp_per_logit=scale))
     with pytest.raises(FileNotFoundError):
-        fold_file(tmp_path / "missing.safetensors", tmp_path / "out.safetensors")
+        fold_file(Folding(tmp_path / "missing.safetensors", tmp_path / "out.safetensors"))
     save_model(tmp_path / "network.safetensors", make_net("odd"), {})
-    fold_file(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=100)
+    fold_file(Folding(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=100))
     with pytest.raises(ValueError, match="this is a liteshogi evaluation network"):
-        fold_file(tmp_path / "net.safetensors", tmp_path / "out.safetensors")
+        fold_file(Folding(tmp_path / "net.safetensors", tmp_path / "out.safetensors"))
     with pytest.raises(ValueError, match=r"mine\.png: the name must end in \.safetensors; name it mine\.safetensors"):
-        fold_file(tmp_path / "network.safetensors", tmp_path / "mine.png")
+        fold_file(Folding(tmp_path / "network.safetensors", tmp_path / "mine.png"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["net.safetensors", "network.safetensors"]
 
 
@@ -197,10 +197,10 @@ def test_a_correction_is_folded_onto_its_network(tmp_path: Path, positions: Samp
     checkpoint, output = tmp_path / "correction.safetensors", tmp_path / "sum.safetensors"
     save_model(checkpoint, config.build(), {**CORRECTION, "cp_per_logit": 900.0})
     with pytest.raises(UnfoldedCorrection):
-        fold_file(checkpoint, output, positions=50)
+        fold_file(Folding(checkpoint, output, positions=50))
     with pytest.raises(OptionError, match="corrects another, of SHA-256"):
-        fold_file(checkpoint, output, positions=50, onto="dense-64-16")
-    report = fold_file(checkpoint, output, positions=2000, onto="squared-64-16")
+        fold_file(Folding(checkpoint, output, positions=50, onto="dense-64-16"))
+    report = fold_file(Folding(checkpoint, output, positions=2000, onto="squared-64-16"))
     assert report.shape[1:] == (2 * 96, 16 + 4, 1)  # lanes are filled up to a multiple of 32
     assert report.mean_error < 0.1
     assert load_network(output).width == 96
@@ -215,5 +215,5 @@ def test_only_a_correction_that_fits_is_folded_onto_another(make_net, tmp_path: 
     ):
         save_model(tmp_path / f"{name}.safetensors", make_net(kind), origin)
         with pytest.raises(OptionError, match=reason):
-            fold_file(tmp_path / f"{name}.safetensors", tmp_path / "out.safetensors", onto="squared-64-16")
+            fold_file(Folding(tmp_path / f"{name}.safetensors", tmp_path / "out.safetensors", onto="squared-64-16"))
     assert not (tmp_path / "out.safetensors").exists()

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from experiments.network_kinds.exporting import export
-from export.fold import fold_checked, fold_file
+from export.fold import Folding, fold_checked, fold_file
 from export.nnue import import_nnue
 from export.positions import Sample
 from export.quantise import cost_of, quantised_logits
@@ -88,7 +88,7 @@ def test_overflow_is_refused(part: str, positions: Sample) -> None:
 
 def test_from_a_trained_network_to_an_nn_bin(tmp_path: Path) -> None:
     save_model(tmp_path / "network.safetensors", made("k_p"), {"cp_per_logit": 480.0})
-    figures = fold_file(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=2000)
+    figures = fold_file(Folding(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=2000))
     assert figures.float64_max_error < 1e-12
     assert figures.shape == (1710, 64, 8, 32, 1)
     export(str(tmp_path / "net.safetensors"), tmp_path / "nn.bin")
@@ -106,7 +106,7 @@ def test_the_reported_fv_scale_keeps_centipawns(
 ) -> None:
     save_model(tmp_path / "network.safetensors", made("k_p"), {"cp_per_logit": cp_per_logit})
     net, again, unscaled = (tmp_path / f"{name}.safetensors" for name in ("net", "again", "unscaled"))
-    fold_file(tmp_path / "network.safetensors", net, positions=500)
+    fold_file(Folding(tmp_path / "network.safetensors", net, positions=500))
     Export(str(net), tmp_path / "nn.bin").run()
     printed = capsys.readouterr().out
     assert f"FV_SCALE to {fv_scale}" in printed
@@ -129,7 +129,7 @@ def test_the_fv_scale_is_within_the_range_of_yaneuraou(
     cp_per_logit: float, fv_scale: int, kept: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save_model(tmp_path / "network.safetensors", made("k_p"), {"cp_per_logit": cp_per_logit})
-    fold_file(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=100)
+    fold_file(Folding(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=100))
     Export(str(tmp_path / "net.safetensors"), tmp_path / "nn.bin").run()
     printed = capsys.readouterr().out
     assert f"FV_SCALE to {fv_scale}" in printed

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from experiments.network_kinds.exporting import export
-from export.fold import fold_checked, fold_file
+from export.fold import Folding, fold_checked, fold_file
 from export.nnue import import_nnue, nearest_fv_scale, nnue_architecture
 from export.output_fit import fit_output
 from export.positions import Sample
@@ -78,7 +78,7 @@ def test_an_exported_file_is_read_back_unchanged(
 ) -> None:
     monkeypatch.setattr("export.fold.CHECKED", 300)
     save_model(tmp_path / "network.safetensors", made(features, hidden, stacks), {"cp_per_logit": 600.0})
-    fold_file(tmp_path / "network.safetensors", tmp_path / "folded.safetensors", positions=200)
+    fold_file(Folding(tmp_path / "network.safetensors", tmp_path / "folded.safetensors", positions=200))
     folded = load_network(tmp_path / "folded.safetensors")
     found = export(str(tmp_path / "folded.safetensors"), tmp_path / "nn.bin")
     name = "_".join(["SFNN", features, "64", *map(str, hidden), *stacks])

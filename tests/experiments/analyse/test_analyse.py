@@ -247,7 +247,7 @@ def test_games_with_other_starts_and_ends_are_read_back(tmp_path, line):
 def test_a_declaration_has_no_line(tmp_path):
     source, output = tmp_path / "game.usi", tmp_path / "game.kif"
     source.write_text("sfen +P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG2g4s4n4l8p 200 moves G*5h 5i5h win\n")
-    analyse_games(Analysing("default", (source,), output, nodes=300, hash=4))
+    analyse_games(Analysing("default", (source,), output, nodes=300, hash_mb=4))
     text = output.read_text(encoding="utf-8")
     assert "*入玉宣言で勝ち\n" in text
     assert "*#読み筋=\n" not in text
@@ -256,7 +256,7 @@ def test_a_declaration_has_no_line(tmp_path):
 def test_a_declaration_is_reported_as_the_best_move(tmp_path, capsys):
     source, output = tmp_path / "game.usi", tmp_path / "game.kif"
     source.write_text("sfen +R+R+B+BGGGGK/SSSS5/PPPPPPPPP/9/9/9/9/9/k8 b PPPPPP 1 moves 1a1b 9i8i 1b1a\n")
-    Analyse("default", (source,), output, nodes=300, hash=4).run()
+    Analyse("default", (source,), output, nodes=300, hash_mb=4).run()
     first, *_, last = capsys.readouterr().err.splitlines()
     assert "left" not in last
     assert re.fullmatch(r"  0/3 +declaration  100\.0 %  depth 0  \d+:\d\d left", first)
@@ -284,7 +284,7 @@ def test_a_handicap_game_without_a_name_has_its_own_words_for_the_sides(tmp_path
     source.write_text(
         f"上手の持駒：なし\n{board}\n下手の持駒：金\n下手番\n   1 ５二金打\n   2 投了\n", encoding="utf-8"
     )
-    report = analyse_games(Analysing("default", (source,), nodes=300, hash=4, language="ja"))
+    report = analyse_games(Analysing("default", (source,), nodes=300, hash_mb=4, language="ja"))
     assert "下手勝ち 1手詰" in capsys.readouterr().err
     assert ": 下手勝ち\n" in as_text(report, JAPANESE)
     assert '<span id="result">下手勝ち<' in report.games[0].page.read_text(encoding="utf-8")
@@ -411,7 +411,7 @@ def test_a_single_word_that_is_no_game_is_named_with_its_fault(name, message, tm
 @pytest.mark.filterwarnings("ignore:Glyph .* missing")  # from the only available font at the end
 def test_the_verb_writes_kif_page_and_picture(tmp_path, capsys, monkeypatch):
     output = tmp_path / "out" / "game.kif"
-    Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=1000, multipv=2, hash=4, json=True).run()
+    Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=1000, multipv=2, hash_mb=4, json=True).run()
     (report,) = json.loads(capsys.readouterr().out)["games"]
     assert report["complete"]
     assert report["result"] == "black wins"
@@ -425,7 +425,7 @@ def test_the_verb_writes_kif_page_and_picture(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("experiments.analyse.analyse.japanese_fonts", lambda: ["DejaVu Sans"])
     with pytest.raises(ValueError, match=r"game\.kif: already exists; set `overwrite`"):
         Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=300).run()
-    Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=300, hash=4, overwrite=True, language="en").run()
+    Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=300, hash_mb=4, overwrite=True, language="en").run()
     printed = capsys.readouterr()
     assert "black wins" in printed.out
     assert "▲５二金" in printed.err
@@ -461,7 +461,7 @@ def test_a_signal_keeps_the_completed_part_and_a_second_one_waits_for_the_files(
     command = [sys.executable, "-m", "liteshogi", "analyse", "default", str(DATA / "wcsc28.csa"), "-o", str(output)]
     command += ["--json"]
     with subprocess.Popen(
-        [*command, "--nodes", "100000", "--hash", "4"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*command, "--nodes", "100000", "--hash-mb", "4"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
         assert process.stdout is not None

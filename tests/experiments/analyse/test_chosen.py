@@ -105,13 +105,13 @@ def test_the_progress_of_several_games_is_in_one_language(
     folder: Path, searched: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (games,) = folder.rglob("games.usi")
-    analyse_games(Analysing("default", (games,), nodes=100, hash=4, language="ja"))
+    analyse_games(Analysing("default", (games,), nodes=100, hash_mb=4, language="ja"))
     assert f"1局目: {games} 1行目\n" in capsys.readouterr().err
     assert searched[0] == "games.usi"
 
 
 def test_an_interrupted_folder_is_resumed(folder: Path, searched: list[str]) -> None:
-    options = Analysing("default", (folder,), nodes=100, hash=4, language="en")
+    options = Analysing("default", (folder,), nodes=100, hash_mb=4, language="en")
     (folder / "wcsc28.analysed.kif").unlink()
     first = analyse_games(options)
     assert searched == ["scored.kifu", *["games.usi"] * 3]
@@ -126,7 +126,7 @@ def test_an_interrupted_folder_is_resumed(folder: Path, searched: list[str]) -> 
     assert not second.interrupted
     assert len(analyse_games(options).skipped) == 6
     assert len(searched) == 7
-    analyse_games(Analysing("default", (folder,), nodes=100, hash=4, overwrite=True))
+    analyse_games(Analysing("default", (folder,), nodes=100, hash_mb=4, overwrite=True))
     assert len(searched) == 13
     for end in ("kif", "html", "png"):
         assert len(list(folder.rglob(f"*.analysed.{end}"))) == 6
@@ -147,7 +147,7 @@ def test_the_verb_fails_if_no_game_can_be_read(
 def test_a_full_disk_leaves_no_files(folder: Path, searched: list[str], tmp_path: Path) -> None:
     import resource
 
-    options = Analysing("default", (folder / "wcsc28.csa",), tmp_path / "out" / "game.kif", nodes=100, hash=4)
+    options = Analysing("default", (folder / "wcsc28.csa",), tmp_path / "out" / "game.kif", nodes=100, hash_mb=4)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))  # the KIF is smaller, the page larger
     try:
@@ -165,7 +165,7 @@ def test_a_missing_font_is_reported_once(
     for name in ("one", "two"):
         (folder / f"{name}.kif").write_text("先手：羽生\n   1 ７六歩(77)\n   2 投了\n", encoding="utf-8")
     monkeypatch.setattr(analyse, "japanese_fonts", lambda: ["DejaVu Sans"])
-    analyse_games(Analysing("default", (folder / "one.kif", folder / "two.kif"), nodes=100, hash=4, language="en"))
+    analyse_games(Analysing("default", (folder / "one.kif", folder / "two.kif"), nodes=100, hash_mb=4, language="en"))
     assert searched == ["one.kif", "two.kif"]
     assert capsys.readouterr().err.count("no Japanese font") == 1
 

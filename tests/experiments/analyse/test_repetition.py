@@ -17,7 +17,7 @@ from experiments.analyse.analyse import Analysing, analyse_games
 def test_the_rule_judges_the_fourth_occurrence(tmp_path, line, mate, rate):
     source, output = tmp_path / "game.usi", tmp_path / "game.kif"
     source.write_text(line + "\n")
-    (report,) = analyse_games(Analysing("default", (source,), output, nodes=300, multipv=2, hash=4)).games
+    (report,) = analyse_games(Analysing("default", (source,), output, nodes=300, multipv=2, hash_mb=4)).games
     last = report.figures.moves[-1]
     assert (last.score, last.mate, last.win_rate) == (None if mate is not None else 0, mate, rate)
     assert (last.depth, last.line, last.others) == (0, (), ())
@@ -39,13 +39,13 @@ CHECKS = "sfen 8k/9/9/9/9/9/9/1R7/K8 b BGSr 1 moves 8h1h 1a2a" + 2 * " 1h2h 2a1a
 def test_fewer_than_four_occurrences_are_neither_lost_nor_drawn(tmp_path, line):
     source, output = tmp_path / "game.usi", tmp_path / "game.kif"
     source.write_text(line + "\n")
-    (report,) = analyse_games(Analysing("default", (source,), output, nodes=3000, hash=4)).games
+    (report,) = analyse_games(Analysing("default", (source,), output, nodes=3000, hash_mb=4)).games
     assert all(row.win_rate > 0.9 and row.loss < 0.1 for row in report.figures.moves)
 
 
 def test_the_search_sees_a_future_fourth_occurrence(tmp_path):
     source, output = tmp_path / "game.usi", tmp_path / "game.kif"
     source.write_text(CHECKS + " 1h2h 2a1a 2h1h 1a2a\n")
-    (report,) = analyse_games(Analysing("default", (source,), output, nodes=3000, hash=4)).games
+    (report,) = analyse_games(Analysing("default", (source,), output, nodes=3000, hash_mb=4)).games
     assert [row.mate for row in report.figures.moves[-3:]] == [1, -1, 0]
     assert report.figures.moves[-2].mark == "blunder"

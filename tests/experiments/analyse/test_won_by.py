@@ -31,7 +31,7 @@ def test_page_terminal_and_kif_name_the_way_to_win(
     line: str, shown: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "game.usi").write_text(f"{line}\n")
-    options = Analysing("default", (tmp_path / "game.usi",), nodes=300, multipv=2, hash=4, language="ja")
+    options = Analysing("default", (tmp_path / "game.usi",), nodes=300, multipv=2, hash_mb=4, language="ja")
     (found,) = analyse_games(options).games
     data = re.search(r'<script type="application/json" id="game">(.*?)</script>', found.page.read_text("utf-8"))
     assert data is not None

@@ -64,7 +64,7 @@ def played(scripted, tmp_path_factory):
             byoyomi=5000,
             openings=Path("openings.sfen"),
             first_option=("EvalFile=mine.bin",),
-            max_plies=8,
+            max_moves=8,
             output=Path("run"),
         )
         report = play_match(match)
@@ -142,7 +142,7 @@ def test_a_folder_of_another_match_is_refused_and_unchanged(played, scripted):
 def test_a_match_of_other_sources_of_this_engine_is_refused(scripted, tmp_path):
     """Command, options and files are the same."""
     scripted.sign(669983)
-    match = Match(scripted.command("liteshogi"), scripted.command(), games=2, max_plies=4, output=tmp_path / "run")
+    match = Match(scripted.command("liteshogi"), scripted.command(), games=2, max_moves=4, output=tmp_path / "run")
     report = play_match(match)
     assert play_match(match) == report
     scripted.sign(669984)
@@ -186,7 +186,7 @@ def test_a_match_without_a_finished_game_fails(scripted, tmp_path):
 def test_ctrl_c_leaves_no_engine_and_the_same_command_resumes(scripted, tmp_path):
     script = (
         "import sys; from pathlib import Path; from experiments.arena.engine_match import Match, play_match\n"
-        f"match = Match({scripted.command('slow')!r}, {scripted.command()!r}, games=4, byoyomi=5000, max_plies=8,"
+        f"match = Match({scripted.command('slow')!r}, {scripted.command()!r}, games=4, byoyomi=5000, max_moves=8,"
         f" output=Path({str(tmp_path / 'run')!r}))\n"
         "try: print(play_match(match).games)\nexcept KeyboardInterrupt: sys.exit(130)\n"
     )

@@ -52,7 +52,7 @@ def test_this_engine_in_a_process_plays_at_equal_nodes(scripted, tmp_path):
         parse_participant(f"module={sys.executable} -m liteshogi USI_Hash=4 EvalFile=dense-64-16"),
         Participant("script", scripted.command("illegal")),
     ]
-    rules = UsiGames(games=2, nodes=60, openings=openings, max_plies=12, output=tmp_path / "run")
+    rules = UsiGames(games=2, nodes=60, openings=openings, max_moves=12, output=tmp_path / "run")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(ROOT))
         patch.setenv("LITESHOGI_DIARY", str(tmp_path / "diary"))
@@ -79,7 +79,7 @@ def test_this_engine_in_a_process_plays_at_equal_nodes(scripted, tmp_path):
 @pytest.mark.parametrize(("gauntlet", "meetings"), [(False, 3), (True, 2)])
 def test_all_meetings_progress_at_the_same_pace(gauntlet, meetings, scripted, tmp_path):
     players = [Participant(name, scripted.command()) for name in "abc"]
-    play_league(UsiGames(games=4, byoyomi=5000, max_plies=4, output=tmp_path / "run"), players, gauntlet)
+    play_league(UsiGames(games=4, byoyomi=5000, max_moves=4, output=tmp_path / "run"), players, gauntlet)
     results = recorded_games(tmp_path / "run")
     assert len(results) == 4 * meetings
     for done in range(len(results)):
@@ -103,7 +103,7 @@ def test_clocks_with_main_time_reach_the_engines_and_the_report(clock, asked, co
     output = tmp_path / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LITESHOGI_DIARY", str(tmp_path / "diary"))
-        play_match(Match(scripted.command(), scripted.command(), games=2, **clock, max_plies=6, output=output))
+        play_match(Match(scripted.command(), scripted.command(), games=2, **clock, max_moves=6, output=output))
     commands = [line for line in (tmp_path / "diary").read_text().splitlines() if line.startswith("go ")]
     assert asked in commands[0]  # ShogiArena adds the first increment after the first move
     section = match_section([Run("run", output, read_run(output))])

@@ -197,7 +197,7 @@ def test_invalid_options_are_refused(tmp_path):
         ({"variety": Variety(soft_lines=3)}, "`soft_lines` 3: has no effect without `soft_plies`"),
         ({"variety": Variety(soft_margin=9)}, "`soft_margin` 9: has no effect without `soft_plies`"),
         ({"variety": Variety(soft_temperature=9.0)}, "`soft_temperature` 9.0: has no effect without `soft_plies`"),
-        ({"ending": Ending(declaration=6)}, "`declaration` 6: must be 0 to 5"),
+        ({"ending": Ending(declaration="CSARule28")}, "`declaration` CSARule28: choose one of NoEnteringKing"),
     ):
         with pytest.raises(ValueError, match=words):
             self_play(SelfPlay(output=tmp_path, **wrong))

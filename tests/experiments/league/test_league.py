@@ -48,7 +48,7 @@ def league(tmp_path_factory):
     place = tmp_path_factory.mktemp("league")
     save_network(material_network(), place / "material.safetensors")
     players = [str(place / "material.safetensors"), "default", "wide$x_$=default razor_margin=400"]
-    arguments = [*players, "--nodes", "30", "--games", str(2 * PAIRS), "--parallel", "2", "--max-plies", "60"]
+    arguments = [*players, "--nodes", "30", "--games", str(2 * PAIRS), "--parallel", "2", "--max-moves", "60"]
     return arguments, command(*arguments, "-o", str(place / "whole"), "--kif").play()[0], place / "whole"
 
 
@@ -117,7 +117,7 @@ def test_a_league_on_a_cluster_has_the_results_of_threads(league, cluster, tmp_p
 def test_another_league_cannot_resume(league, monkeypatch):
     arguments, _, folder = league
     players = [parse_participant(text) for text in (arguments[0], "default", "wide$x_$=default razor_margin=399")]
-    rules = CountedGames(nodes=30, games=2 * PAIRS, max_plies=60, output=folder)
+    rules = CountedGames(nodes=30, games=2 * PAIRS, max_moves=60, output=folder)
     with pytest.raises(OptionError, match=r"`players` .*399"):
         play_league(rules, players)
     with pytest.raises(ValueError, match="`gauntlet` false, not true"):

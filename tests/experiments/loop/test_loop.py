@@ -401,7 +401,7 @@ def test_a_loop_without_recorded_games_has_a_held_out_loss(tmp_path):
         ({"mixture": Mixture(played=2)}, "`played` and `leaf` are at most 1"),
         ({"random_plies": (5, 2)}, "`random_plies` 5 2: two numbers from 0 on are needed, the smaller first"),
         ({"variety": Variety(soft_lines=20)}, "`soft_lines` 20: must be at most"),
-        ({"ending": Ending(declaration=6)}, "`declaration` 6: must be"),
+        ({"ending": Ending(declaration="CSARule28")}, "`declaration` CSARule28: choose one of"),
     ],
 )
 def test_invalid_options_are_refused_before_a_folder_is_made(changes, words, tmp_path):

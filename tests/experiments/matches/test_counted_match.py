@@ -148,7 +148,7 @@ def test_the_report_of_runs_uses_the_player_names_of_the_match(material, tmp_pat
     for folder in ("na", "nb"):
         save_network(material_network(), tmp_path / folder / "net.safetensors")
     na, nb = (str(tmp_path / folder / "net.safetensors") for folder in ("na", "nb"))
-    base = CountedMatch(material, material, nodes=10, games=2, max_plies=16, parallel=1)
+    base = CountedMatch(material, material, nodes=10, games=2, max_moves=16, parallel=1)
     matches = {
         "options": replace(base, second_option=("razor_margin=300",)),
         "folders": replace(base, first=na, second=nb),
@@ -279,11 +279,11 @@ def test_an_unplayable_opening_is_reported_before_the_first_game(match, tmp_path
     """Its move number plus the fewest random moves exceeds the longest game."""
     path = tmp_path / "openings.sfen"
     path.write_text(f"startpos moves 7g7f\n4k4/ppppppppp/9/9/9/9/PPPPPPPPP/9/4K4 b - {number}\n")
-    late = replace(match, openings=path, games=4, max_plies=20, random_plies=random_plies, output=tmp_path / "late")
+    late = replace(match, openings=path, games=4, max_moves=20, random_plies=random_plies, output=tmp_path / "late")
     with pytest.raises(ValueError, match=r"openings\.sfen line 2: the game is over \(move limit\)"):
         play_counted_match(late)
     assert not late.output.exists()
-    assert play_counted_match(replace(late, max_plies=21)).games == 4
+    assert play_counted_match(replace(late, max_moves=21)).games == 4
 
 
 def test_the_balance_of_an_opening_does_not_depend_on_earlier_pairs(monkeypatch):
@@ -373,7 +373,7 @@ def test_all_options_reach_the_games_and_their_description():
     for change in (
         {"random_plies": (3, 4)},
         {"balance": 50},
-        {"max_plies": 99},
+        {"max_moves": 99},
         {"win_score": 600},
         {"played_out": 0.5},
         {"seed": 2},

@@ -19,7 +19,7 @@ from tests.fuzz.reader import check_message
 def match(tmp_path_factory: pytest.TempPathFactory) -> CountedMatch:
     """Play a match of two short pairs in a folder."""
     folder = tmp_path_factory.mktemp("match") / "run"
-    short = {"nodes": 1, "games": 4, "max_plies": 8, "parallel": 1}
+    short = {"nodes": 1, "games": 4, "max_moves": 8, "parallel": 1}
     rules = CountedMatch("default", "default", **short, sprt=Sprt(0, 9), output=folder)
     play_counted_match(rules)
     return rules

@@ -107,7 +107,7 @@ def test_limits_below_those_of_a_level_are_refused(name, nodes, depth, is_refuse
 
 def test_a_match_of_levels_is_played(tmp_path):
     match = CountedMatch(
-        "default", "default", nodes=100, first_option=("Level=level1",), games=4, max_plies=30, parallel=2,
+        "default", "default", nodes=100, first_option=("Level=level1",), games=4, max_moves=30, parallel=2,
         output=tmp_path / "first",
     )  # fmt: skip
     report = play_counted_match(match)
@@ -123,7 +123,7 @@ def test_a_match_of_levels_is_played(tmp_path):
 def test_equal_players_of_a_level_play_different_games(tmp_path):
     level = ("Level=level1",)
     match = CountedMatch(
-        "default", "default", nodes=100, first_option=level, second_option=level, games=2, max_plies=30, parallel=1,
+        "default", "default", nodes=100, first_option=level, second_option=level, games=2, max_moves=30, parallel=1,
         output=tmp_path,
     )  # fmt: skip
     report = play_counted_match(match)

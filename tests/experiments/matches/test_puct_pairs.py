@@ -24,7 +24,7 @@ from search.rules.shogi import BLACK, WHITE
 
 
 def match(net: Path, folder: Path, **changes: object) -> CountedMatch:
-    chosen: dict[str, object] = {"nodes": 8, "games": 4, "max_plies": 24, "random_plies": (0, 3), "balance": 9999}
+    chosen: dict[str, object] = {"nodes": 8, "games": 4, "max_moves": 24, "random_plies": (0, 3), "balance": 9999}
     return CountedMatch(**({"first": str(net), "second": str(net), "output": folder} | chosen | changes))  # type: ignore[arg-type]
 
 
@@ -49,7 +49,7 @@ def test_kif_has_the_colours_of_players_if_a_game_of_the_pair_has_no_move(onnx_f
     pair have moves."""
     path = tmp_path / "openings.sfen"
     path.write_text("4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1\n")
-    rest = {"games": 2, "max_plies": 9, "random_plies": (0, 0), "balance": CountedMatch.balance, "openings": path}
+    rest = {"games": 2, "max_moves": 9, "random_plies": (0, 0), "balance": CountedMatch.balance, "openings": path}
     for nodes, others, black in ((200, 2, {2: "b"}), (2, 200, {1: "a"}), (2, 2, {1: "a", 2: "b"}), (200, 200, {})):
         folder = tmp_path / f"{nodes} {others}"
         report = play_counted_match(match(onnx_file, folder, nodes=nodes, second_nodes=others, **rest))

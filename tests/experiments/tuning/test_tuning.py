@@ -168,7 +168,7 @@ def test_a_tuning_resumes_only_with_its_own_settings(tmp_path, capsys, monkeypat
     openings.write_text("startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n")
 
     def run(**options) -> dict:
-        settings = {"names": ("razor_margin",), "openings": openings, "nodes": 20, "games": 4, "max_plies": 30}
+        settings = {"names": ("razor_margin",), "openings": openings, "nodes": 20, "games": 4, "max_moves": 30}
         Tune(**{**settings, **options}, output=tmp_path / "run", json=True).run()
         return json.loads(capsys.readouterr().out)
 

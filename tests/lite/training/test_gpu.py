@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from export.fold import fold_file
+from export.fold import Folding, fold_file
 from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.training.checkpoint import load_model, load_state
 from lite.training.log import Steps, lines_of, read_log
@@ -72,7 +72,7 @@ def test_a_run_moves_between_gpu_and_cpu(options, records: Path, held_out: Path,
             losses[name] = None if tested is None else tested.loss
     assert losses["moved"] == pytest.approx(losses["stayed"], abs=1e-3)
     assert load_model(tmp_path / "moved")[1].provenance["step"] == 33
-    fold_file(tmp_path / "moved", tmp_path / "net.safetensors", (held_out,))
+    fold_file(Folding(tmp_path / "moved", tmp_path / "net.safetensors", (held_out,)))
 
 
 def test_a_full_gpu_is_reported_in_one_line(options, records: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from export.fold import fold_file
+from export.fold import Folding, fold_file
 from lite.datasets.convert import Conversion, convert
 from lite.datasets.plan import source_of
 from lite.networks.dense import DenseConfig
@@ -115,14 +115,14 @@ def test_a_corrected_network_that_has_learnt_from_the_held_out_games_gives_a_war
         tmp_path / "base.safetensors",
     )
     train_value(base)
-    fold_file(base.output, corrected)
+    fold_file(Folding(base.output, corrected))
     shutil.rmtree(base.output)
     correction = dataclasses.replace(base, data=(held_out,), output=tmp_path / "run", valid=(records,), max_steps=1)
     capfd.readouterr()
     train_value(dataclasses.replace(correction, correct=corrected, batch_size=128))
     words = "is of the same games as the data of the network that the run corrects"
     assert capfd.readouterr().err.count(words) == 1
-    fold_file(correction.output, tmp_path / "sum.safetensors", onto=str(corrected))
+    fold_file(Folding(correction.output, tmp_path / "sum.safetensors", onto=str(corrected)))
     for network in ("sum.safetensors", "base.safetensors", "run"):
         assert "is of the same games as the training data" in leakage_warning(str(tmp_path / network), (records,))
 
@@ -135,7 +135,7 @@ def test_a_folded_network_that_has_learnt_from_equal_files_gives_a_warning(optio
     train_value(second)
     folder = tmp_path / "elsewhere"
     folder.mkdir()
-    fold_file(second.output, folder / "net.safetensors")
+    fold_file(Folding(second.output, folder / "net.safetensors"))
     shutil.copy(second.output / "network.safetensors", folder / "copy.safetensors")
     for data in (records, held_out):
         copied = Path(shutil.copy(data, folder / f"copy-{data.name}"))

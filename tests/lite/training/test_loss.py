@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from export.fold import fold_file
+from export.fold import Folding, fold_file
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.untied import UntiedConfig
@@ -122,7 +122,7 @@ def test_the_scale_of_the_network_may_differ_from_that_of_the_data(options, reco
     for run in (scores, own):
         train_value(dataclasses.replace(run, max_steps=13))
         train_value(dataclasses.replace(run, resume=True))
-        fold_file(run.output, run.output / "folded.safetensors", data=(records,))
+        fold_file(Folding(run.output, run.output / "folded.safetensors", data=(records,)))
     first, second = (load_network(str(run.output / "folded.safetensors")) for run in (scores, own))
     np.testing.assert_array_equal(first.rows, second.rows)
     assert first.logit_per_output == second.logit_per_output

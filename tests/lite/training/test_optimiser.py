@@ -32,7 +32,7 @@ def test_invalid_optimisers_are_refused(name, bad):
     OptimiserConfig(**{name: 0.5}, average="swa" if name == "swa_start" else "ema").check()
 
 
-@pytest.mark.parametrize(("name", "bad"), [("optimiser", "sgd"), ("schedule", "linear"), ("average", "mean")])
+@pytest.mark.parametrize(("name", "bad"), [("optimiser", "lion"), ("schedule", "linear"), ("average", "mean")])
 def test_choices_match_the_implementations(name, bad):
     with pytest.raises(ValueError, match=f"{name} '{bad}': choose one of "):
         OptimiserConfig(**{name: bad}).check()
@@ -42,7 +42,7 @@ def test_choices_match_the_implementations(name, bad):
     ("without_effect", "words", "remedy"),
     [
         ({"schedule": "steps", "warm_up": 0.03}, "`warm_up` 0.03: has no effect", {"schedule": "one_cycle"}),
-        ({"optimiser": "source", "warm_up": 0.1}, "`warm_up` 0.1: has no effect", {"schedule": "cosine"}),
+        ({"optimiser": "sgd", "warm_up": 0.1}, "`warm_up` 0.1: has no effect", {"schedule": "cosine"}),
         ({"average": "swa", "ema_decay": 0.9}, "`ema_decay` 0.9: has no effect", {"average": "ema"}),
         ({"swa_start": 0.5}, "`swa_start` 0.5: has no effect", {"average": "swa"}),
         ({"average": "none", "swa_start": 0.5}, "`swa_start` 0.5: has no effect", {"average": "swa"}),
@@ -56,15 +56,15 @@ def test_options_of_other_schedules_or_averages_are_refused(without_effect, word
 
 
 def test_schedules_by_hand():
-    adamw, source = OptimiserConfig(), OptimiserConfig(optimiser="source")
+    adamw, sgd = OptimiserConfig(), OptimiserConfig(optimiser="sgd")
     rates = [rate_at(adamw, step, 1000) for step in range(1000)]
     assert max(rates) == rates[29] == rates[30]
     assert rates[0] < rates[29] / 25
     assert rates[-1] < 1e-4 * max(rates)
-    assert sorted({round(rate_at(source, step, 300), 9) for step in range(300)}) == [0.0004, 0.004, 0.04]
-    assert [rate_at(source, step, 300) for step in (99, 100)] == pytest.approx([0.04, 0.004])
+    assert sorted({round(rate_at(sgd, step, 300), 9) for step in range(300)}) == [0.0004, 0.004, 0.04]
+    assert [rate_at(sgd, step, 300) for step in (99, 100)] == pytest.approx([0.04, 0.004])
     # Each optimiser also accepts the other schedule.
-    assert [rate_at(OptimiserConfig("source", 0.02, "cosine"), step, 1000) for step in range(1000)] == rates
+    assert [rate_at(OptimiserConfig("sgd", 0.02, "cosine"), step, 1000) for step in range(1000)] == rates
     assert rate_at(OptimiserConfig("adamw", 0.04, "steps"), 299, 300) == pytest.approx(0.0004)
     late = OptimiserConfig(warm_up=0.25)
     assert (
@@ -75,7 +75,7 @@ def test_schedules_by_hand():
 @pytest.mark.parametrize("warm_up", [None, 0.0, 0.1, 1.0])
 @pytest.mark.parametrize("steps", [1, 2, 7, 500])
 def test_the_one_cycle_schedule_equals_that_of_pytorch(warm_up, steps):
-    config = OptimiserConfig("source", 0.1, "one_cycle", warm_up)
+    config = OptimiserConfig("sgd", 0.1, "one_cycle", warm_up)
     rates = [rate_at(config, step, steps) for step in range(steps)]
     assert all(0 < rate <= 0.1 for rate in rates)
     assert warm_up != 0 or rates[0] == 0.1
@@ -101,16 +101,16 @@ def test_vectors_do_not_decay():
 
 def test_presets_equal_their_documents():
     net = LiteValueNetwork((4, 2, 8))
-    adamw, source = make_optimiser(OptimiserConfig(), net), make_optimiser(OptimiserConfig("source"), net)
+    adamw, sgd = make_optimiser(OptimiserConfig(), net), make_optimiser(OptimiserConfig("sgd"), net)
     assert (adamw.betas, adamw.param_groups[0]["weight_decay"]) == ((0.9, 0.999), 0.01)
-    assert (source.momentum, source.param_groups[0]["weight_decay"]) == (0.9, 1e-4)
+    assert (sgd.momentum, sgd.param_groups[0]["weight_decay"]) == (0.9, 1e-4)
 
 
 @pytest.mark.parametrize(
     ("chosen", "theirs"),
     [
         ("adamw", lambda groups: torch.optim.AdamW(groups, lr=0.02, fused=True)),
-        ("source", lambda groups: torch.optim.SGD(groups, lr=0.04, momentum=0.9)),
+        ("sgd", lambda groups: torch.optim.SGD(groups, lr=0.04, momentum=0.9)),
     ],
 )
 def test_steps_equal_those_of_pytorch(chosen, theirs):
@@ -179,7 +179,7 @@ def test_the_mean_of_weights_begins_at_the_given_share_of_the_run(options, recor
 @pytest.mark.parametrize("clip", [0.001, 0.0])
 def test_long_gradients_are_clipped(options, records, tmp_path, clip):
     """Momentum's first step is the gradient itself."""
-    chosen = OptimiserConfig("source", weight_decay=0.0, clip=clip)
+    chosen = OptimiserConfig("sgd", weight_decay=0.0, clip=clip)
     run = value_run(options(records, tmp_path / "run", optimiser=chosen))
     before = [value.detach().clone() for value in run.learner.model.parameters()]
     run.take_step(next(run.batches()))

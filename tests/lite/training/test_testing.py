@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
-from functools import partial
 
 import numpy as np
 import pytest
 
-from export.fold import fold_file
+from export.fold import Folding, FoldReport, fold_file
 from lite.networks.value_network import listed_inputs
 from lite.records.formats import hcpe_dtype
 from lite.records.reader import read_all
@@ -69,11 +69,14 @@ def test_refused_records_and_yardstick_records_are_reported(held_out, tmp_path, 
 
 
 def test_a_trained_network_is_folded_for_the_yardstick(options, records, held_out, tmp_path, capsys, monkeypatch):
-    fold_few = partial(fold_file, positions=2_000)  # measures folding on fewer random positions
+
+    def fold_few(options: Folding) -> FoldReport:
+        return fold_file(dataclasses.replace(options, positions=2_000))  # fewer random positions
+
     monkeypatch.setattr("export.fold.fold_file", fold_few)
     run, folded = options(records, tmp_path / "run", max_steps=3), tmp_path / "folded.safetensors"
     train_value(run)
-    fold_few(run.output, folded)
+    fold_few(Folding(run.output, folded))
     few = tmp_path / "few.hcpe"
     np.fromfile(held_out, hcpe_dtype)[:20].tofile(few)
     capsys.readouterr()

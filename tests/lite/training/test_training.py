@@ -46,7 +46,7 @@ def network_bytes(output: Path) -> dict[str, bytes]:
     "changes",
     [
         {"valid": True},
-        {"optimiser": OptimiserConfig(optimiser="source", average="swa", swa_start=0.4)},
+        {"optimiser": OptimiserConfig(optimiser="sgd", average="swa", swa_start=0.4)},
         {
             "network": DenseConfig(width=8, hidden=(8, 4), perspectives=2),
             "mirror": True,
