@@ -1,4 +1,4 @@
-"""The soundness of a search's scores: on quiet balanced positions against a teacher's, and searched again.
+"""The soundness of a search's scores: on balanced positions against a teacher's, and searched again.
 
 A search that prunes replies to its moves is too optimistic: its scores are above a teacher's where neither side is
 better. Scores that alternate with the depth's parity are another fault. And a mate, or a draw, must still be found by
@@ -47,7 +47,7 @@ class HealthOptions:
     long_nodes: int = 400_000
     """Nodes of the search whose moves the others are compared with; at least the largest of `nodes`."""
     count: int = 200
-    """Number of quiet positions, one per game; as many positions near games' ends are searched again."""
+    """Number of balanced positions, one per game; as many positions near games' ends are searched again."""
     balance: int = 600
     """Largest teacher's score for either side, centipawns."""
     option: tuple[str, ...] = ()
@@ -65,8 +65,8 @@ class HealthOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuietSearches(JobLine, kind="quiet position"):
-    """Searches of a quiet position."""
+class BalancedSearches(JobLine, kind="balanced position"):
+    """Searches of a balanced position."""
 
     found: tuple[tuple[tuple[int, str], ...], ...]
     """(Score, move) by variant and nodes."""
@@ -108,7 +108,7 @@ class ScoreLevel:
 
 @dataclass(frozen=True)
 class SearchHealth:
-    """Scores of quiet positions by searches of `nodes` nodes, against the teacher's."""
+    """Scores of balanced positions by searches of `nodes` nodes, against the teacher's."""
 
     nodes: int
     mean: float
@@ -198,12 +198,12 @@ def examine(options: HealthOptions) -> HealthReport:
     judged = read_judged(options.engine, options.option, options.nodes[-1], options.each_step)
     games = list(read_recorded(options.games))
     order = np.random.default_rng(options.seed).permutation(len(games)).tolist()
-    quiet = _first(options.count, (_quiet(games[place], options) for place in order))
+    balanced = _first(options.count, (_balanced(games[place], options) for place in order))
     late = _first(options.count, (_late(games[place], options) for place in order))
-    if not quiet:
-        raise ValueError(f"{options.games[0]}: no quiet position with a balanced score")
+    if not balanced:
+        raise ValueError(f"{options.games[0]}: no balanced position")
     task = HealthTask(judged, options.nodes, options.long_nodes)
-    jobs = [*(("quiet", position) for position, _ in quiet), *(("again", position) for position, _ in late)]
+    jobs = [*(("balanced", position) for position, _ in balanced), *(("again", position) for position, _ in late)]
     names = ("nodes", "long_nodes", "count", "balance", "option", "each_step", "seed")
     plan = plan_run(
         VERB,
@@ -214,14 +214,14 @@ def examine(options: HealthOptions) -> HealthReport:
         others=judged.files(),
     )
     place = Place(options.output, HCPE, options.workers, options.ray)
-    kinds: tuple[type[JobLine], ...] = (QuietSearches, SearchedAgain)
+    kinds: tuple[type[JobLine], ...] = (BalancedSearches, SearchedAgain)
     lines = gather(place, plan, task, enumerate(jobs), kinds, len(jobs), "positions")
-    labels = np.array([label for _, label in quiet], float)
-    made = [line for line in lines if isinstance(line, QuietSearches)]
+    labels = np.array([label for _, label in balanced], float)
+    made = [line for line in lines if isinstance(line, BalancedSearches)]
     again = [line for line in lines if isinstance(line, SearchedAgain)]
     return HealthReport(
         judged.name,
-        len(quiet),
+        len(balanced),
         _level(labels),
         options.long_nodes,
         tuple(
@@ -246,7 +246,7 @@ def _first(count: int, found: Iterator[_Labelled | None]) -> list[_Labelled]:
     return taken
 
 
-def _quiet(game: RecordedGame, options: HealthOptions) -> _Labelled | None:
+def _balanced(game: RecordedGame, options: HealthOptions) -> _Labelled | None:
     """Return a balanced position of a game, not in check, in which neither a capture nor a promotion was best; None
     without such a position."""
     scored = (game.scores != 0) & (np.abs(game.scores.astype(int)) <= options.balance)
@@ -273,7 +273,7 @@ def _level(scores: np.ndarray) -> ScoreLevel:
 def _by_nodes(
     nodes: Sequence[int],
     found: Sequence[Sequence[tuple[int, str]]],
-    made: Sequence[QuietSearches],
+    made: Sequence[BalancedSearches],
     labels: np.ndarray,
 ) -> Iterator[SearchHealth]:
     """Yield a row for each number of nodes; `found` holds (score, move) by position and nodes."""
@@ -327,7 +327,7 @@ def _same_mate(first: int, other: int) -> bool:
 
 @dataclass(frozen=True)
 class HealthTask:
-    """Everything a worker needs to search positions; a job is (`quiet` or `again`, position)."""
+    """Everything a worker needs to search positions; a job is (`balanced` or `again`, position)."""
 
     judged: Judged
     nodes: tuple[int, ...]
@@ -350,18 +350,18 @@ class HealthWorker:
     def run(self, job: tuple[str, GamePosition]) -> Product:
         """Return the searches of a position. Raises Stopped."""
         kind, position = job
-        return Product(line=self._examine(position) if kind == "quiet" else self._search_again(position))
+        return Product(line=self._examine(position) if kind == "balanced" else self._search_again(position))
 
     def _afresh(self, position: GamePosition, nodes: int, variant: int = 0) -> Choice:
         return choose_in_game(self._chooser, position, nodes, 0, variant)
 
-    def _examine(self, position: GamePosition) -> QuietSearches:
+    def _examine(self, position: GamePosition) -> BalancedSearches:
         long = self._afresh(position, self._task.long_nodes)
         found = [
             [self._afresh(position, nodes, place) for nodes in self._task.nodes]
             for place in range(len(self._task.judged.variants))
         ]
-        return QuietSearches(
+        return BalancedSearches(
             job=0,
             found=tuple(tuple((choice.score, choice.move) for choice in choices) for choices in found),
             long_move=long.move,

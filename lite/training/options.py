@@ -191,9 +191,9 @@ class ValueTraining(TrainingOptions):
     """Learn a correction of this folded dense network (a file, or a shipped name): what the labels know beyond its
     evaluation, except for its scale. Positions in check are left out. `fold` adds the correction to the network.
     Requires a dense network with the same perspectives, king, activation and number of hidden layers."""
-    quiet: bool = False
-    """Leave out positions whose move is a capture; the search resolves exchanges itself. Positions without a move are
-    kept."""
+    captures: bool = True
+    """Also learn from positions whose recorded move captures. They may be left out, as the search resolves exchanges
+    itself; positions without a move are kept."""
     error_exponent: float | None = None
     """Minimise the absolute error of the win rate to this power, from 1 to 10 (usually 2 to 3); None means the
     cross-entropy."""

@@ -90,7 +90,7 @@ class ValueTask(Task):
         return int(torch.cuda.get_device_properties(self.options.device).total_memory)
 
     def is_enough(self, batch: Batch, positions: int) -> bool:
-        # Fewer quiet positions have no mean, or no variance for a normalisation.
+        # Fewer positions without captures have no mean, or no variance for a normalisation.
         needed = min(2, self.options.batch_size)
         return super().is_enough(batch, positions) and self.positions_learnt(batch) >= needed
 
@@ -99,7 +99,7 @@ class ValueTask(Task):
 
     def _kept(self, batch: Batch) -> np.ndarray:
         """Return whether a step learns from each position, bool (B,)."""
-        kept = quiet_positions(batch) if self.options.quiet else np.ones(len(batch), np.bool_)
+        kept = np.ones(len(batch), np.bool_) if self.options.captures else without_captures(batch)
         return kept & ~batch.in_check if self.options.correct is not None else kept
 
     def begin_step(self, model: ValueNetwork, step: int, steps: int) -> None:
@@ -243,7 +243,7 @@ def _inputs(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return batch.pieces, batch.hands, batch.in_check
 
 
-def quiet_positions(batch: Batch) -> np.ndarray:
+def without_captures(batch: Batch) -> np.ndarray:
     """Return whether the move of each record goes to an empty square, or is unknown; bool (B,).
 
     Positions in check are kept: without them the row "in check" would keep its random initial weights.

@@ -34,7 +34,7 @@ DEFAULT_TRAINING = ValueTraining(
     batch_size=2048,
     epochs=6,
     mirror=True,
-    quiet=True,
+    captures=False,
 )
 
 

@@ -65,7 +65,7 @@ COMMON: dict[str, Any] = {
 }
 OPTIONS = st.one_of(
     st.builds(
-        ValueTraining, network=NETWORKS, quiet=st.booleans(), error_exponent=st.none() | st.floats(1, 10), **COMMON
+        ValueTraining, network=NETWORKS, captures=st.booleans(), error_exponent=st.none() | st.floats(1, 10), **COMMON
     ),
     st.builds(
         ResnetTraining,

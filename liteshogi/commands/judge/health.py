@@ -17,7 +17,7 @@ from liteshogi.json_output import json_text
 class Command(HealthOptions):
     """Examine the soundness of a search's scores. Resumes an interrupted run.
 
-    The search's scores of quiet balanced positions are compared with a teacher's, its depths with each other, and its
+    The search's scores of balanced positions are compared with a teacher's, its depths with each other, and its
     results with those of a second search."""
 
     engine: tyro.conf.Positional[str]
@@ -35,7 +35,7 @@ def as_text(report: HealthReport) -> str:
     teacher, again = report.teacher, report.again
     level = f"{teacher.mean:+.0f} {error_text(teacher.error, '.0f')}".rstrip()
     lines = [
-        f"{report.engine}, {report.positions} quiet positions; the teacher's scores: mean "
+        f"{report.engine}, {report.positions} balanced positions; the teacher's scores: mean "
         f"{level} cp, {100 * teacher.positive:.1f} % above 0",
         f"{'':30s}    nodes  mean score  above 0  teacher's sign   rmse  move of {report.long_nodes:,} nodes",
     ]

@@ -14,14 +14,14 @@ from experiments.games.game_position import GamePosition
 from experiments.judge.choosers import OwnChooser, read_judged
 from experiments.judge.health import (
     LATE,
+    BalancedSearches,
     HealthOptions,
     HealthTask,
-    QuietSearches,
     SearchedAgain,
     _again,
+    _balanced,
     _by_nodes,
     _late,
-    _quiet,
     _steps,
     examine,
 )
@@ -56,8 +56,8 @@ def test_a_long_search_agrees_with_itself(options, tmp_path):
     assert f"{report.again.mates_as_short} of them in at most as many plies" in text
 
 
-def test_quiet_positions_are_quiet():
-    found = [(game, one) for game in islice(read_recorded(SAMPLE), 60) if (one := _quiet(game, OPTIONS)) is not None]
+def test_balanced_positions_are_balanced():
+    found = [(game, one) for game in islice(read_recorded(SAMPLE), 60) if (one := _balanced(game, OPTIONS)) is not None]
     assert len(found) > 8
     assert [game.number for game, _ in found] == sorted({game.number for game, _ in found})
     for game, (position, score) in found:
@@ -83,13 +83,13 @@ def test_late_positions_are_near_the_end_of_a_game():
     assert drawn[0] != drawn[1]
     assert {min(drawn[0]), max(drawn[0])} == {0, LATE - 1}
     assert _late(replace(game, moves=game.moves[:LEAD]), OPTIONS) is None
-    quiet = [_quiet(game, replace(OPTIONS, seed=seed)) for seed in range(5)]
-    assert len({one[0].text for one in quiet if one is not None}) > 1
+    balanced = [_balanced(game, replace(OPTIONS, seed=seed)) for seed in range(5)]
+    assert len({one[0].text for one in balanced if one is not None}) > 1
 
 
 def test_figures_of_scores_by_hand():
     found = [[(40, "a"), (9000, "b")], [(0, "a"), (-100, "a")], [(-20, "c"), (-100, "c")]]
-    made = [QuietSearches(job=0, found=(), long_move=move, depths=()) for move in "bac"]
+    made = [BalancedSearches(job=0, found=(), long_move=move, depths=()) for move in "bac"]
     short, long = _by_nodes((10, 20), found, made, np.array([100.0, -60.0, -120.0]))
     assert (short.mean, long.mean) == (6.7, round((CLIP - 200) / 3, 1))
     assert (short.positive, short.sign_accuracy, short.as_long) == (0.3333, 0.6667, 0.6667)

@@ -73,14 +73,14 @@ def test_another_seed_selects_other_games(scripted, tmp_path, monkeypatch):
     monkeypatch.setattr(selection, "read_recorded", lambda _: iter(range(9)))
     monkeypatch.setattr(selection, "gather", lambda *given, **_: taken.append([game for _, game in given[3]]) or [])
     monkeypatch.setattr(health, "read_recorded", lambda _: iter(range(9)))
-    monkeypatch.setattr(health, "_quiet", lambda game, _: taken[-1].append(game))
+    monkeypatch.setattr(health, "_balanced", lambda game, _: taken[-1].append(game))
     monkeypatch.setattr(health, "_late", lambda game, _: None)
     judging = Judging(judge=scripted.command, answers=tmp_path / "answers")
     for seed in (1, 2):
         with pytest.raises(ValueError, match=r"none of .* games has such a position"):
             select_positions(Selection(SAMPLE, tmp_path / "x", seed=seed), judging)
         taken.append([])
-        with pytest.raises(ValueError, match="no quiet position"):
+        with pytest.raises(ValueError, match="no balanced position"):
             health.examine(health.HealthOptions("default", SAMPLE, seed=seed, output=tmp_path / "health"))
     assert taken[0] != taken[2]
     assert taken[1] != taken[3]

@@ -157,15 +157,15 @@ def test_the_last_step_of_an_epoch_is_shown_in_that_epoch(options, records, tmp_
     assert shown == [(str(epoch), str(step)) for epoch in range(1, 4) for step in range(1, 12)]
 
 
-@pytest.mark.parametrize("quiet", [True, False])
-def test_the_speed_counts_trained_positions(options, records, tmp_path, monkeypatch, capfd, quiet):
+@pytest.mark.parametrize("captures", [True, False])
+def test_the_speed_counts_trained_positions(options, records, tmp_path, monkeypatch, capfd, captures):
     """Also for a set smaller than a batch, and for an interrupted and resumed run."""
     monkeypatch.setattr(Progress, "seconds", lambda self: 2.0)
     monkeypatch.setattr("lite.training.progress.PLAIN_SECONDS", 0.0)
     positions = read_all([records])
-    learnt = int(training.quiet_positions(positions).sum()) if quiet else len(positions)
-    assert not quiet or learnt < len(positions)
-    run = options(records, tmp_path / "run", batch_size=4096, epochs=6, quiet=quiet, max_steps=4)
+    learnt = len(positions) if captures else int(training.without_captures(positions).sum())
+    assert captures or learnt < len(positions)
+    run = options(records, tmp_path / "run", batch_size=4096, epochs=6, captures=captures, max_steps=4)
     train_value(run)
     train_value(dataclasses.replace(run, resume=True))
     log = read_log(run.output)
@@ -436,27 +436,27 @@ def test_times_are_formatted_as_clocks():
         (KpConfig(width=32, hidden=(8,)), 2),
     ],
 )
-def test_batches_with_too_few_quiet_positions_are_skipped(options, records, tmp_path, network, batch_size):
-    games, is_quiet = np.fromfile(records, hcpe_dtype), training.quiet_positions(read_all([records]))
-    np.concatenate((games[is_quiet][:32], games[~is_quiet][:32])).tofile(tmp_path / "some.hcpe")
-    made = {"network": network, "batch_size": batch_size, "quiet": True, "epochs": 2}
+def test_batches_with_too_few_positions_without_captures_are_skipped(options, records, tmp_path, network, batch_size):
+    games, is_kept = np.fromfile(records, hcpe_dtype), training.without_captures(read_all([records]))
+    np.concatenate((games[is_kept][:32], games[~is_kept][:32])).tofile(tmp_path / "some.hcpe")
+    made = {"network": network, "batch_size": batch_size, "captures": False, "epochs": 2}
     run = options(tmp_path / "some.hcpe", tmp_path / "run", **made)
-    counts = [training.quiet_positions(batch).sum() for batch in value_run(run).data.reader]
+    counts = [training.without_captures(batch).sum() for batch in value_run(run).data.reader]
     assert min(counts) < min(2, batch_size) <= max(counts)
     figures = train_value(dataclasses.replace(run, overwrite=True))
     assert figures.step == figures.steps == 2 * 64 // batch_size
 
 
-def test_only_quiet_positions_count_in_the_loss(options, records, tmp_path):
-    run = value_run(options(records, tmp_path / "run", quiet=True))
+def test_only_positions_without_captures_count_in_the_loss(options, records, tmp_path):
+    run = value_run(options(records, tmp_path / "run", captures=False))
     batch = next(iter(run.data.reader))
-    keep = training.quiet_positions(batch)
+    keep = training.without_captures(batch)
     assert 0 < keep.sum() < len(batch)
-    quiet = Batch(**{name: getattr(batch, name)[keep] for name in BATCH_FIELDS})
-    all_of = ValueTask(dataclasses.replace(run.options, quiet=False), run.workers)
+    without = Batch(**{name: getattr(batch, name)[keep] for name in BATCH_FIELDS})
+    all_of = ValueTask(dataclasses.replace(run.options, captures=True), run.workers)
     losses = [
         task.losses(run.learner.model, part, run.learner.targets.at(part, 0), 0)["loss"].item()
-        for task, part in ((run.task, batch), (all_of, quiet))
+        for task, part in ((run.task, batch), (all_of, without))
     ]
     assert losses[0] == pytest.approx(losses[1], abs=1e-6)
 
@@ -477,23 +477,23 @@ def test_half_of_the_positions_are_mirrored_at_random_in_each_step(options, reco
     assert 0.3 < (reversed_at[0] != reversed_at[1]).mean() < 0.7
 
 
-def test_records_without_a_quiet_position_are_refused(options, records, tmp_path):
+def test_records_of_captures_alone_are_refused(options, records, tmp_path):
     batch = read_all([records])
-    games = np.fromfile(records, hcpe_dtype)[~training.quiet_positions(batch)]
-    games.tofile(tmp_path / "loud.hcpe")
-    run = options(tmp_path / "loud.hcpe", tmp_path / "run", quiet=True)
-    with pytest.raises(ValueError, match=r"loud\.hcpe: fewer usable positions than a batch"):
+    games = np.fromfile(records, hcpe_dtype)[~training.without_captures(batch)]
+    games.tofile(tmp_path / "captures.hcpe")
+    run = options(tmp_path / "captures.hcpe", tmp_path / "run", captures=False)
+    with pytest.raises(ValueError, match=r"captures\.hcpe: fewer usable positions than a batch"):
         train_value(run)
 
 
-def test_quiet_positions_by_hand():
+def test_positions_without_captures_by_hand():
     """Targets of moves are squares of the real board, but the boards of a batch are turned for white."""
     batch = synthetic_batch(4)
     batch.pieces[:] = 28
     batch.pieces[:, 10] = 14  # an enemy pawn
     batch.turn[:] = [0, 0, 1, 1]
     batch.move[:] = [20 << 7 | 10, 20 << 7 | 11, 20 << 7 | 70, 20 << 7 | 10]  # 80 - 10 = 70
-    assert training.quiet_positions(batch).tolist() == [False, True, False, True]
+    assert training.without_captures(batch).tolist() == [False, True, False, True]
     batch.pieces[:, [0, 80]] = 14  # the target of a move of 0
     batch.move[:] = 0
-    assert training.quiet_positions(batch).all()
+    assert training.without_captures(batch).all()

@@ -29,8 +29,8 @@ from liteshogi.commands.train.outcome import outcome_json
 RUNS = {
     "lite": {"network": LiteConfig((4, 2, 8)), "mirror": True},
     "resumed": {"network": LiteConfig((4, 2, 8)), "mirror": True},
-    "untied": {"network": UntiedConfig((4, 2, 8), perspectives=2), "quiet": True, "threads": 2},
-    "gathered": {"network": UntiedConfig((4, 2, 8), perspectives=2), "quiet": True, "device": "cpu:0"},
+    "untied": {"network": UntiedConfig((4, 2, 8), perspectives=2), "captures": False, "threads": 2},
+    "gathered": {"network": UntiedConfig((4, 2, 8), perspectives=2), "captures": False, "device": "cpu:0"},
     "dense": {"network": DenseConfig(8, (4,), 2), "error_exponent": 2.5},
     "half_kp": {"network": HalfKpConfig(32, (8,)), "batch_size": 13, "epochs": 1, "max_steps": 12},
     "k_p": {"network": KpConfig(32, (8, 4)), "mirror": True},
