@@ -6,9 +6,9 @@
 
 The functions cover the path from games to a network that plays. Those with many options take one dataclass: `convert`
 (`Conversion`), `self_play` (`SelfPlay`), `train_value` (`ValueTraining`, with `LiteConfig`, `DenseConfig` or another
-network), `fold_file` (`Folding`), `play_counted_match` (`CountedMatch`, optionally with an `Sprt`). `measure_network`
-(the verb `test`) and `evaluate_sfens` take arguments. Other verbs have functions in `experiments` and `export`, which
-are not part of this API. Files may be a str or any path-like object, and one file may stand for a sequence of files.
+network), `fold_file` (`Folding`), `play_match` (`Match`, optionally with an `Sprt`). `measure_network` (the verb
+`test`) and `evaluate_sfens` take arguments. Other verbs have functions in `experiments` and `export`, which are not
+part of this API. Files may be a str or any path-like object, and one file may stand for a sequence of files.
 For a type checker, the fields of the dataclasses are as declared: a Path, a tuple of Paths, and a str for a network
 that plays.
 
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from experiments.elo.sprt import Sprt
     from experiments.factory.selfplay import SelfPlay, self_play
-    from experiments.matches.counted_match import CountedMatch, play_counted_match
+    from experiments.matches.in_process_match import Match, play_match
     from experiments.network_kinds.testing import measure_network
     from export.fold import Folding, fold_file
     from lite.datasets.convert import Conversion, convert
@@ -48,13 +48,13 @@ __all__ = [
     "AlphaBetaEngine",
     "Analysis",
     "Conversion",
-    "CountedMatch",
     "DenseConfig",
     "Engine",
     "EvalNetwork",
     "Evaluation",
     "Folding",
     "LiteConfig",
+    "Match",
     "OptimiserConfig",
     "PuctEngine",
     "SelfPlay",
@@ -66,7 +66,7 @@ __all__ = [
     "fold_file",
     "load_network",
     "measure_network",
-    "play_counted_match",
+    "play_match",
     "self_play",
     "train_value",
 ]
@@ -75,13 +75,13 @@ _HOMES = {
     "AlphaBetaEngine": "search.alphabeta.engine",
     "Analysis": "search.engine",
     "Conversion": "lite.datasets.convert",
-    "CountedMatch": "experiments.matches.counted_match",
     "DenseConfig": "lite.networks.dense",
     "Engine": "search.engine",
     "EvalNetwork": "search.evaluation.network",
     "Evaluation": "search.evaluation.static_evaluation",
     "Folding": "export.fold",
     "LiteConfig": "lite.networks.lite_value",
+    "Match": "experiments.matches.in_process_match",
     "OptimiserConfig": "lite.training.optimiser",
     "PuctEngine": "search.puct.engine",
     "SelfPlay": "experiments.factory.selfplay",
@@ -92,7 +92,7 @@ _HOMES = {
     "fold_file": "export.fold",
     "load_network": "search.evaluation.network_file",
     "measure_network": "experiments.network_kinds.testing",
-    "play_counted_match": "experiments.matches.counted_match",
+    "play_match": "experiments.matches.in_process_match",
     "self_play": "experiments.factory.selfplay",
     "train_value": "lite.training.train",
 }

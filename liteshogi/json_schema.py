@@ -65,7 +65,7 @@ _TRAINING = Printed(
 PRINTED: dict[str, Printed] = {
     "match": Printed(
         (
-            "experiments.matches.counted_match:MatchReport",
+            "experiments.matches.in_process_match:MatchReport",
             "experiments.arena.engine_match:EngineMatchReport",
             "experiments.league.league:LeagueReport",
         ),

@@ -39,8 +39,8 @@ from lite.records.reader import Reader
 next(iter(Reader(SAMPLES[1], 256)))
 """,
     "games": """
-from experiments.matches.counted_match import CountedMatch, play_counted_match
-play_counted_match(CountedMatch(first="default", second="default", nodes=50, games=2, parallel=1, output="games"))
+from experiments.matches.in_process_match import Match, play_match
+play_match(Match(first="default", second="default", nodes=50, games=2, parallel=1, output="games"))
 """,
     "training": """
 from pathlib import Path

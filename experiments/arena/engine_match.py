@@ -15,7 +15,7 @@ VERB = "match usi"
 
 
 @dataclass(frozen=True)
-class Match(UsiGames):
+class UsiMatch(UsiGames):
     """Options of a match of two USI engines."""
 
     first: str
@@ -62,7 +62,7 @@ class EngineMatchReport(EngineTally):
     """Lines for readers."""
 
 
-def play_match(match: Match) -> EngineMatchReport:
+def play_usi_match(match: UsiMatch) -> EngineMatchReport:
     """Play the remaining games, and write all of them as KIF into `kif/` of the run; returns the report of all.
 
     Raises as `play_engines` does.

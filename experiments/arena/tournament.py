@@ -20,7 +20,7 @@ from experiments.games.openings import read_openings
 from experiments.games.player import Ending
 from experiments.jobs.produce import report_complete
 from experiments.jobs.progress import Progress
-from experiments.matches.counted_games import OTHER_GAMES
+from experiments.matches.in_process_games import OTHER_GAMES
 from experiments.usi_client.engines import Engine, ask_engine, engine_command
 from experiments.usi_client.identity import playing_conditions
 from lite.amounts import amount

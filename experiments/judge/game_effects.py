@@ -25,7 +25,7 @@ from experiments.jobs.protocol import Product
 from experiments.judge.judge import Judging
 from experiments.judge.judged_match import JudgedTask, JudgedWorker, share_of
 from experiments.judge.parameter_effects import Design, check_reach, effects
-from experiments.matches.counted_games import CountedGames
+from experiments.matches.in_process_games import InProcessGames
 from experiments.matches.named_player import NamedPlayer, read_player
 from experiments.tuning.tune import chosen_parameters
 from lite.datasets.plan import plan_run
@@ -111,11 +111,11 @@ def measure_game_effects(options: GameEffectOptions, judging: Judging) -> GameEf
     if options.pairs < 2 * len(factors):
         raise OptionError(f"`pairs` {options.pairs}: too few for {len(factors)} changes", "pairs")
     games = 2 * options.pairs
-    counted = CountedGames(
+    rules = InProcessGames(
         nodes=options.nodes, games=games, openings=options.openings, seed=options.seed, output=options.output
     )
-    counted.check()
-    lines = counted.lines()
+    rules.check()
+    lines = rules.lines()
     design = GameDesign(tuple(factors), options.seed)
     results = PairResults(options.pairs)
     with judging.open() as judge:

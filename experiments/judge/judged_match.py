@@ -24,7 +24,7 @@ from experiments.jobs.protocol import Product
 from experiments.judge.judge import Judge, Judging
 from experiments.judge.losses import clipped
 from experiments.league.participant import parse_participant
-from experiments.matches.counted_games import CountedGames
+from experiments.matches.in_process_games import InProcessGames
 from experiments.matches.named_player import names_of_two, read_player
 from experiments.matches.pair import COLOURS, line_of
 from lite.datasets.plan import plan_run
@@ -88,11 +88,11 @@ class JudgedMatchReport(SharesReport):
 def play_judged_match(match: JudgedMatch, judging: Judging) -> JudgedMatchReport:
     """Play and judge the remaining games; returns the report of all. Raises as `produce` does."""
     check_numbers(match, "plies")
-    counted = CountedGames(
+    rules = InProcessGames(
         nodes=match.nodes, games=match.games, openings=match.openings, seed=match.seed, output=match.output
     )
-    counted.check()
-    lines = counted.lines()
+    rules.check()
+    lines = rules.lines()
     players = [parse_participant(text) for text in (match.first, match.second)]
     first, second = (read_player(one.command, one.options, match.nodes, 0) for one in players)
     names = names_of_two(first, second, [one.label for one in players])

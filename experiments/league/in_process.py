@@ -14,7 +14,7 @@ from experiments.elo.ratings import Meeting, rate
 from experiments.jobs.produce import produce
 from experiments.jobs.protocol import Product, Stopped, Worker
 from experiments.league.participant import Participant
-from experiments.matches.counted_games import MORE_GAMES, CountedGames
+from experiments.matches.in_process_games import MORE_GAMES, InProcessGames
 from experiments.matches.named_player import NamedPlayer, read_player
 from experiments.matches.pair_task import PairTask
 from experiments.matches.standing import Standing
@@ -108,8 +108,12 @@ class Crosstable:
         ]
 
 
-def play_counted_league(
-    rules: CountedGames, participants: Sequence[Participant], names: Sequence[str], gauntlet: bool, neighbours: int = 0
+def play_league_in_process(
+    rules: InProcessGames,
+    participants: Sequence[Participant],
+    names: Sequence[str],
+    gauntlet: bool,
+    neighbours: int = 0,
 ) -> list[Meeting]:
     """Play the remaining games of a league; returns all meetings. Raises as `produce` does."""
     rules.check()
@@ -132,5 +136,5 @@ def play_counted_league(
     return table.meetings()
 
 
-def _read(participant: Participant, rules: CountedGames) -> NamedPlayer:
+def _read(participant: Participant, rules: InProcessGames) -> NamedPlayer:
     return read_player(participant.command, participant.options, rules.nodes, rules.depth)

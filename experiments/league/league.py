@@ -11,10 +11,10 @@ from experiments.arena.tournament import UsiGames, play_engines
 from experiments.drawing.pictures import draw_ratings
 from experiments.elo.ratings import Meeting
 from experiments.language.catalogue import label
-from experiments.league.in_process import meetings_of, play_counted_league
+from experiments.league.in_process import meetings_of, play_league_in_process
 from experiments.league.participant import Participant, unique_names
 from experiments.league.ratings_table import Standings, standings
-from experiments.matches.counted_games import CountedGames
+from experiments.matches.in_process_games import InProcessGames
 from experiments.network_kinds.player_command import as_player
 
 PICTURE = "ratings.png"
@@ -30,7 +30,7 @@ class LeagueReport(Standings):
 
 
 def play_league(
-    rules: CountedGames | UsiGames, participants: Sequence[Participant], gauntlet: bool = False, neighbours: int = 0
+    rules: InProcessGames | UsiGames, participants: Sequence[Participant], gauntlet: bool = False, neighbours: int = 0
 ) -> LeagueReport:
     """Play the remaining games of a league: every two players, or with `gauntlet` the first against all others.
 
@@ -39,8 +39,8 @@ def play_league(
     """
     names = unique_names(participants)
     remarks: list[str] = []
-    if isinstance(rules, CountedGames):
-        meetings = play_counted_league(rules, participants, names, gauntlet, neighbours)
+    if isinstance(rules, InProcessGames):
+        meetings = play_league_in_process(rules, participants, names, gauntlet, neighbours)
     else:
         meetings, remarks = _play_through_arena(rules, participants, names, gauntlet)
     found = standings(names, meetings)

@@ -27,7 +27,7 @@ from experiments.loop.stage_results import (
     RecordsMade,
 )
 from experiments.loop.stages import GATE, Result, Stages
-from experiments.matches.counted_match import MatchReport, play_counted_match
+from experiments.matches.in_process_match import MatchReport, play_match
 from experiments.nets.steps import FoldStep, TrainStep
 from experiments.network_kinds.kind import Kind, kind_of, network_file_of
 from export.fold import Folding, fold_file
@@ -171,7 +171,7 @@ class Generation:
 
     def _match(self, opponent: str, folder: str, games: int, seed: int, test: Sprt | None = None) -> MatchReport:
         match = self._loop.match(str(self.net), opponent, self.folder / folder, games, seed, test)
-        return play_counted_match(match)
+        return play_match(match)
 
     def _pass_gate(self, best: Generation) -> GateResult:
         """Play the best network; where its games do not decide the test, the likelier hypothesis counts."""

@@ -15,8 +15,8 @@ from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
 from experiments.jobs.workforce import Workforce
 from experiments.labels.yardstick import check_scores
-from experiments.matches.counted_games import FROM_START, check_pairs
-from experiments.matches.counted_match import CountedMatch
+from experiments.matches.in_process_games import FROM_START, check_pairs
+from experiments.matches.in_process_match import Match
 from experiments.network_kinds.kind import Kind, kind_of, network_file_of
 from lite.datasets.plan import flat
 from lite.training.options import FREE_OPTIONS, ValueTraining
@@ -150,11 +150,9 @@ class Loop:
             workforce=self.workforce(),
         )
 
-    def match(
-        self, first: str, second: str, output: Path, games: int, seed: int, test: Sprt | None = None
-    ) -> CountedMatch:
+    def match(self, first: str, second: str, output: Path, games: int, seed: int, test: Sprt | None = None) -> Match:
         """Return the options of a generation's match."""
-        return CountedMatch(
+        return Match(
             first,
             second,
             nodes=self.gate_nodes,

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from experiments.arena.engine_match import EngineMatchReport, Match, play_match
+from experiments.arena.engine_match import EngineMatchReport, UsiMatch, play_usi_match
 from experiments.arena.process import check_arena
-from experiments.matches.counted_match import CountedMatch, MatchReport, play_counted_match
+from experiments.matches.in_process_match import Match, MatchReport, play_match
 from experiments.nets.columns import rows_of
 from experiments.nets.isolated import Isolated
 from experiments.nets.plan import Plan, Play
@@ -99,7 +99,7 @@ def _worth(net: NetResult) -> tuple[float, float]:
 def check_play(play: Play, place: str, folder: Path) -> None:
     """Raise OSError, MissingSetting, or ValueError that begins with `place`, if these games cannot be played, before
     any training."""
-    match = _counted(play.opponent, play, play.nodes, folder / MATCHES)
+    match = _in_process(play.opponent, play, play.nodes, folder / MATCHES)
     try:
         if not is_shipped(play.opponent) and not Path(play.opponent).exists():
             raise ValueError(f"opponent: {play.opponent}: no such network")
@@ -196,12 +196,12 @@ class Tournament:
             nodes = max(1, round(play.nodes * ratio))
         report: MatchReport | EngineMatchReport
         if by == "clock":
-            report = play_match(self._by_clock(net, place, play.byoyomi))
+            report = play_usi_match(self._by_clock(net, place, play.byoyomi))
         elif _is_residual(net):
             nodes, way = play.playouts, "playouts"
-            report = play_match(self._by_playouts(net, place))
+            report = play_usi_match(self._by_playouts(net, place))
         else:
-            report = play_counted_match(_counted(net.net, play, nodes, place, self.ray))
+            report = play_match(_in_process(net.net, play, nodes, place, self.ray))
         return Games(
             *games_key(net, by),
             label=f"{net.title}, games by {by}",
@@ -233,9 +233,9 @@ class Tournament:
             self.results.add(kept)
         return kept.ratio
 
-    def _by_clock(self, net: NetResult, place: Path, byoyomi: int) -> Match:
+    def _by_clock(self, net: NetResult, place: Path, byoyomi: int) -> UsiMatch:
         (first, first_option), (second, second_option) = as_player(net.net), as_player(self.play.opponent)
-        return Match(
+        return UsiMatch(
             first,
             second,
             games=self.play.games,
@@ -246,10 +246,10 @@ class Tournament:
             output=place,
         )
 
-    def _by_playouts(self, net: NetResult, place: Path) -> Match:
+    def _by_playouts(self, net: NetResult, place: Path) -> UsiMatch:
         (first, _), (second, second_option) = as_player(net.net), as_player(self.play.opponent)
         limits = (f"DepthLimit={self.play.opponent_depth}", f"NodesLimit={OPPONENT_NODES}")
-        return Match(
+        return UsiMatch(
             first,
             second,
             games=self.play.games,
@@ -274,8 +274,8 @@ def _openings(play: Play) -> Path | None:
     return Path(play.openings) if play.openings else None
 
 
-def _counted(network_path: str, play: Play, nodes: int, place: Path, ray: str | None = None) -> CountedMatch:
-    return CountedMatch(
+def _in_process(network_path: str, play: Play, nodes: int, place: Path, ray: str | None = None) -> Match:
+    return Match(
         first=network_path,
         second=play.opponent,
         nodes=nodes,

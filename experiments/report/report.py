@@ -16,7 +16,7 @@ from experiments.language.english import ENGLISH
 from experiments.league.in_process import VERB as LEAGUE
 from experiments.league.league import USI_VERB as USI_LEAGUE
 from experiments.loop.loop import VERB as LOOP
-from experiments.matches.counted_match import VERB as MATCH
+from experiments.matches.in_process_match import VERB as MATCH
 from experiments.nets.sweep import VERB as SWEEP
 from experiments.report.charts import draw_png
 from experiments.report.judged_match_section import judged_match_section

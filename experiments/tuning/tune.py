@@ -16,7 +16,7 @@ from experiments.jobs.ledger import Counts
 from experiments.jobs.produce import produce
 from experiments.jobs.protocol import Product
 from experiments.matches.alphabeta_pairs import PairWorker
-from experiments.matches.counted_games import CountedGames
+from experiments.matches.in_process_games import InProcessGames
 from experiments.matches.named_player import read_player
 from experiments.matches.pair_task import PairTask
 from experiments.tuning.spsa import Spsa, Trial, result_of
@@ -32,7 +32,7 @@ DRAWN = 400
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tuning(CountedGames):
+class Tuning(InProcessGames):
     """Options of a tuning."""
 
     names: tuple[str, ...] = ()

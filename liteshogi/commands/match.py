@@ -10,7 +10,7 @@ from pathlib import Path
 
 import tyro
 
-from experiments.arena.engine_match import EngineMatchReport, Match, play_match
+from experiments.arena.engine_match import EngineMatchReport, UsiMatch, play_usi_match
 from experiments.arena.tournament import UsiGames
 from experiments.elo.sprt import Sprt
 from experiments.elo.strength import in_words
@@ -21,8 +21,8 @@ from experiments.league.in_process import meetings_of
 from experiments.league.league import PICTURE, LeagueReport, play_league
 from experiments.league.participant import Participant, parse_participant, refuse_equal_labels, unique_names
 from experiments.league.ratings_table import meetings_text, table_text
-from experiments.matches.counted_games import CountedGames
-from experiments.matches.counted_match import CountedMatch, MatchReport, play_counted_match
+from experiments.matches.in_process_games import InProcessGames
+from experiments.matches.in_process_match import Match, MatchReport, play_match
 from experiments.matches.named_player import plays_in_process
 from experiments.matches.pair_kif import write_pairs
 from experiments.network_kinds.player_command import as_player
@@ -164,28 +164,28 @@ class Command:
     def play(self) -> tuple[MatchReport | EngineMatchReport | LeagueReport, str]:
         """Play all games; returns (report, text). Raises OptionError for options that do not fit."""
         players = [parse_participant(text) for text in self.players]
-        counted = bool(self.nodes or self.depth) and all(plays_in_process(one.command) for one in players)
+        in_process = bool(self.nodes or self.depth) and all(plays_in_process(one.command) for one in players)
         if (self.nodes or self.depth) and (clock := next((name for name in _CLOCKS if getattr(self, name)), None)):
             words = f"`{clock}`: a match with `nodes` or `depth` has no clock; leave out one of them"
             raise OptionError(words, clock, "nodes", "depth")
-        self.refuse_unfit(len(players), counted)
+        self.refuse_unfit(len(players), in_process)
         refuse_equal_labels(players)
         if len(players) > 2:
-            rules = self.counted_games() if counted else self.usi_games()
+            rules = self.in_process_games() if in_process else self.usi_games()
             league = play_league(rules, players, self.gauntlet, self.neighbours)
             names, pairings = unique_names(players), meetings_of(len(players), self.gauntlet, self.neighbours)
-            if counted and self.kif:
+            if in_process and self.kif:
                 write_pairs(self.output, lambda pair: _named(names, pairings[pair % len(pairings)]))
             return league, league_as_text(league)
-        if not counted:
-            timed = play_match(self.by_the_clock(*players))
+        if not in_process:
+            timed = play_usi_match(self.by_the_clock(*players))
             return timed, as_text(timed)
-        report = play_counted_match(self.counted(*players))
+        report = play_match(self.match_in_process(*players))
         if self.kif:
             write_pairs(self.output, lambda _: (report.first, report.second))
-        return report, counted_as_text(report)
+        return report, in_process_as_text(report)
 
-    def refuse_unfit(self, players: int, counted: bool) -> None:
+    def refuse_unfit(self, players: int, in_process: bool) -> None:
         """Raise OptionError for an option that has no effect here."""
         for field in fields(self):
             name = field.name
@@ -195,7 +195,7 @@ class Command:
                 raise OptionError(
                     f"`{name}`: is for two players; write options after a player: 'default USI_Hash=64'", name
                 )
-            if not counted and name in _IN_PROCESS:
+            if not in_process and name in _IN_PROCESS:
                 if self.nodes or self.depth:
                     raise OptionError(f"`{name}`: is for matches in process; play networks alone", name)
                 words = f"`{name}`: is for matches in process; give `nodes` or `depth` too"
@@ -209,14 +209,14 @@ class Command:
         if self.gauntlet and self.neighbours:
             raise OptionError("`neighbours`: has no effect on a `gauntlet`; leave it out", "neighbours", "gauntlet")
 
-    def counted_games(self) -> CountedGames:
+    def in_process_games(self) -> InProcessGames:
         """Return the options of a league in process."""
-        return part(CountedGames, self, **self._games(100), parallel=self._parallel(usable_cores()))
+        return part(InProcessGames, self, **self._games(100), parallel=self._parallel(usable_cores()))
 
-    def counted(self, first: Participant, second: Participant) -> CountedMatch:
+    def match_in_process(self, first: Participant, second: Participant) -> Match:
         """Return the options of a match in process."""
         return part(
-            CountedMatch,
+            Match,
             self,
             first=first.command,
             second=second.command,
@@ -232,12 +232,12 @@ class Command:
         """Return the options of a league through ShogiArena."""
         return part(UsiGames, self, **self._games(20), byoyomi=self._byoyomi(), parallel=self._parallel(1))
 
-    def by_the_clock(self, first: Participant, second: Participant) -> Match:
+    def by_the_clock(self, first: Participant, second: Participant) -> UsiMatch:
         """Return the options of a match through ShogiArena."""
         command, option = as_player(first.command, first.options + self.first_option)
         second_command, second_option = as_player(second.command, second.options + self.second_option)
         return part(
-            Match,
+            UsiMatch,
             self,
             first=command,
             second=second_command,
@@ -317,7 +317,7 @@ def as_text(report: EngineMatchReport | MatchReport) -> str:
     return "\n".join([*lines, *report.remarks])
 
 
-def counted_as_text(report: MatchReport) -> str:
+def in_process_as_text(report: MatchReport) -> str:
     """Return the report of a match in process for a reader."""
     black = in_words(report.black_elo, report.black_elo_low, report.black_elo_high)
     tallies = {"black": report.as_black, "white": report.as_white}

@@ -67,6 +67,6 @@ def test_games_of_a_network(named, tmp_path):
     assert totals.count("positions") >= 20
     folder = named(str(tmp_path / "match"))
     options |= {"games": 2, "parallel": 1, "sprt": liteshogi.Sprt(0, 5)}
-    match = liteshogi.CountedMatch(first=named(NET), second="default", output=folder, **options)
-    report = liteshogi.play_counted_match(match)
+    match = liteshogi.Match(first=named(NET), second="default", output=folder, **options)
+    report = liteshogi.play_match(match)
     assert report.games == 2

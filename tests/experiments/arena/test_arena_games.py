@@ -9,7 +9,7 @@ import cshogi
 import pytest
 from rsshogi.core import Move
 
-from experiments.arena.engine_match import Match, play_match
+from experiments.arena.engine_match import UsiMatch, play_usi_match
 from experiments.arena.kif_games import REASONS, read_database, write_games
 from experiments.arena.process import ARENA
 from experiments.language.catalogue import translated
@@ -27,7 +27,9 @@ DECLARABLE = "9/9/9/9/9/9/+p+p+p+p+p+p+p+p+p/+p4k3/8K b 2r2b4g4s4n4l8p 1"
 @pytest.fixture(scope="module")
 def played(scripted, tmp_path_factory):
     place = tmp_path_factory.mktemp("match")
-    play_match(Match(scripted.command(), scripted.command(), games=2, byoyomi=5000, max_moves=16, output=place / "run"))
+    play_usi_match(
+        UsiMatch(scripted.command(), scripted.command(), games=2, byoyomi=5000, max_moves=16, output=place / "run")
+    )
     return place / "run"
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from experiments.arena.arena_games import ArenaGame, pair_results, read_arena_games, recorded_games
-from experiments.arena.engine_match import Match, play_match, tally_games
+from experiments.arena.engine_match import UsiMatch, play_usi_match, tally_games
 from experiments.arena.process import ARENA, LOG, write_inputs
 from experiments.elo.strength import elo_of
 from lite.run_folder import RunPlan, RunWriter, read_run
@@ -57,7 +57,7 @@ def played(scripted, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         patch.setenv("LITESHOGI_DIARY", str(place / "diary"))
-        match = Match(
+        match = UsiMatch(
             scripted.command(),
             scripted.command("crash once"),
             games=4,
@@ -67,7 +67,7 @@ def played(scripted, tmp_path_factory):
             max_moves=8,
             output=Path("run"),
         )
-        report = play_match(match)
+        report = play_usi_match(match)
         yield match, report
 
 
@@ -114,7 +114,7 @@ def test_the_command_reports_players_results_and_failures(played):
 
 def test_the_output_of_shogiarena_goes_to_a_log_and_not_to_the_terminal(played, capfd):
     match, report = played
-    assert play_match(match) == report  # all games are played
+    assert play_usi_match(match) == report  # all games are played
     assert read_run(match.output).goal["players"] == [report.first, report.second]
     assert read_run(match.output).state == "done"
     said = "run: complete (4 of 4 games, first engine 2.5 points of 4), so nothing is added; another seed in another "
@@ -131,10 +131,10 @@ def test_a_folder_of_another_match_is_refused_and_unchanged(played, scripted):
         (replace(match, second=scripted.command("slow")), "another second: command "),
     ):
         with pytest.raises(OptionError, match=f"`output` run: holds a run with {words}"):
-            play_match(other)
+            play_usi_match(other)
     Path("mine.bin").write_text("another net")
     with pytest.raises(OptionError, match=r"another first: files .*mine\.bin"):
-        play_match(match)
+        play_usi_match(match)
     Path("mine.bin").write_text("a net")
     assert {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()} == before
 
@@ -142,12 +142,12 @@ def test_a_folder_of_another_match_is_refused_and_unchanged(played, scripted):
 def test_a_match_of_other_sources_of_this_engine_is_refused(scripted, tmp_path):
     """Command, options and files are the same."""
     scripted.sign(669983)
-    match = Match(scripted.command("liteshogi"), scripted.command(), games=2, max_moves=4, output=tmp_path / "run")
-    report = play_match(match)
-    assert play_match(match) == report
+    match = UsiMatch(scripted.command("liteshogi"), scripted.command(), games=2, max_moves=4, output=tmp_path / "run")
+    report = play_usi_match(match)
+    assert play_usi_match(match) == report
     scripted.sign(669984)
     with pytest.raises(OptionError, match='another first: signature "669983", not "669984"'):
-        play_match(match)
+        play_usi_match(match)
 
 
 def test_files_of_a_match_that_has_begun_must_stay_the_same(tmp_path):
@@ -160,12 +160,12 @@ def test_files_of_a_match_that_has_begun_must_stay_the_same(tmp_path):
 
 
 def test_a_folder_is_used_by_one_run_at_a_time(scripted, tmp_path):
-    match = Match(scripted.command(), scripted.command(), output=tmp_path)
+    match = UsiMatch(scripted.command(), scripted.command(), output=tmp_path)
     with (
         RunWriter(tmp_path, RunPlan("any")),
         pytest.raises(ValueError, match=f"another run is at work here .process {os.getpid()}"),
     ):
-        play_match(match)
+        play_usi_match(match)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a script of the shell")
@@ -178,17 +178,17 @@ def test_a_match_without_a_finished_game_fails(scripted, tmp_path):
     with pytest.raises(
         ValueError, match=f"no game came to an end: 2 games failed .*see .*{LOG}; .* remove .*run or give"
     ):
-        play_match(Match(str(once), scripted.command(), games=2, output=tmp_path / "run"))
+        play_usi_match(UsiMatch(str(once), scripted.command(), games=2, output=tmp_path / "run"))
     assert {one.ending for one in recorded_games(tmp_path / "run")} == {"ERROR"}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
 def test_ctrl_c_leaves_no_engine_and_the_same_command_resumes(scripted, tmp_path):
     script = (
-        "import sys; from pathlib import Path; from experiments.arena.engine_match import Match, play_match\n"
-        f"match = Match({scripted.command('slow')!r}, {scripted.command()!r}, games=4, byoyomi=5000, max_moves=8,"
+        "import sys; from pathlib import Path; from experiments.arena.engine_match import UsiMatch, play_usi_match\n"
+        f"match = UsiMatch({scripted.command('slow')!r}, {scripted.command()!r}, games=4, byoyomi=5000, max_moves=8,"
         f" output=Path({str(tmp_path / 'run')!r}))\n"
-        "try: print(play_match(match).games)\nexcept KeyboardInterrupt: sys.exit(130)\n"
+        "try: print(play_usi_match(match).games)\nexcept KeyboardInterrupt: sys.exit(130)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "LITESHOGI_DIARY": str(tmp_path / "diary")}
     command = [sys.executable, "-c", script]
@@ -212,26 +212,26 @@ def test_ctrl_c_leaves_no_engine_and_the_same_command_resumes(scripted, tmp_path
 def test_invalid_matches_are_refused_before_anything_is_written(scripted, tmp_path):
     run, good = tmp_path / "run", scripted.command()
     with pytest.raises(FileNotFoundError, match="no such engine"):
-        play_match(Match("liteshogi-of-nowhere", good, output=run))
+        play_usi_match(UsiMatch("liteshogi-of-nowhere", good, output=run))
     with pytest.raises(ValueError, match="ended before usiok"):
-        play_match(Match(good, scripted.command("die"), output=run))
-    weak = Match("liteshogi", good, nodes=1000, games=2, first_option=("Level=level8",), output=run)
+        play_usi_match(UsiMatch(good, scripted.command("die"), output=run))
+    weak = UsiMatch("liteshogi", good, nodes=1000, games=2, first_option=("Level=level8",), output=run)
     with pytest.raises(ValueError, match="Level=level8: its own limit is"):
-        play_match(weak)
+        play_usi_match(weak)
     with pytest.raises(ValueError, match="no option Nodes"):
-        play_match(Match(good, good, second_option=("Nodes=1",), output=run))
+        play_usi_match(UsiMatch(good, good, second_option=("Nodes=1",), output=run))
     with pytest.raises(FileNotFoundError, match=r"none\.sfen: there is no such file"):
-        play_match(Match(good, good, openings=tmp_path / "none.sfen", output=run))
+        play_usi_match(UsiMatch(good, good, openings=tmp_path / "none.sfen", output=run))
     openings = tmp_path / "openings.sfen"
     openings.write_text("startpos\nstartpos moves 7g7f\nstartpos\n")
     with pytest.raises(ValueError, match="2 openings, and each of 3 pairs of games takes one of its own"):
-        play_match(Match(good, good, games=5, openings=openings, output=run))
+        play_usi_match(UsiMatch(good, good, games=5, openings=openings, output=run))
     openings.write_text("startpos\n4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1\n")
     with pytest.raises(ValueError, match=r"openings\.sfen line 2: the game is over \(mate\)"):
-        play_match(Match(good, good, games=2, openings=openings, output=run))
+        play_usi_match(UsiMatch(good, good, games=2, openings=openings, output=run))
     openings.write_text("startpos\nstartpos moves 7g7c\n")
     with pytest.raises(ValueError, match=r"openings\.sfen line 2: move 1, 7g7c, is not legal"):
-        play_match(Match(good, good, games=2, openings=openings, output=run))
+        play_usi_match(UsiMatch(good, good, games=2, openings=openings, output=run))
     with pytest.raises(ValueError, match="must be at least"):
-        play_match(Match(good, good, games=0, output=run))
+        play_usi_match(UsiMatch(good, good, games=0, output=run))
     assert not run.exists()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.arena.arena_games import ArenaGame, read_failure, recorded_games, seat_names
-from experiments.arena.engine_match import Match, play_match
+from experiments.arena.engine_match import UsiMatch, play_usi_match
 from experiments.arena.process import ARENA, LOG
 from experiments.arena.tournament import UsiGames
 from experiments.league.league import count_meetings, play_league
@@ -103,7 +103,7 @@ def test_clocks_with_main_time_reach_the_engines_and_the_report(clock, asked, co
     output = tmp_path / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LITESHOGI_DIARY", str(tmp_path / "diary"))
-        play_match(Match(scripted.command(), scripted.command(), games=2, **clock, max_moves=6, output=output))
+        play_usi_match(UsiMatch(scripted.command(), scripted.command(), games=2, **clock, max_moves=6, output=output))
     commands = [line for line in (tmp_path / "diary").read_text().splitlines() if line.startswith("go ")]
     assert asked in commands[0]  # ShogiArena adds the first increment after the first move
     section = match_section([Run("run", output, read_run(output))])

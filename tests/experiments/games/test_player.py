@@ -31,7 +31,7 @@ from experiments.games.compiled_game import (
 from experiments.games.openings import Openings, read_openings
 from experiments.games.player import Duel, Ending, PlayedGame, Player, Variety, _weigh_draws
 from experiments.jobs.protocol import Stopped
-from experiments.matches.counted_match import CountedMatch, play_counted_match
+from experiments.matches.in_process_match import Match, play_match
 from experiments.matches.pair_kif import write_pairs
 from lite.notation.kif import read_kif
 from lite.records.batch import labelled_dtype
@@ -248,7 +248,7 @@ def test_kif_has_no_score_where_none_was_found(tmp_path):
     net, openings = tmp_path / "material.safetensors", tmp_path / "openings.sfen"
     save_network(material_network(), net)
     openings.write_text(OUTRUN)
-    play_counted_match(CountedMatch(str(net), str(net), nodes=1, games=2, openings=openings, output=tmp_path / "match"))
+    play_match(Match(str(net), str(net), nodes=1, games=2, openings=openings, output=tmp_path / "match"))
     assert write_pairs(tmp_path / "match", lambda _: ("a", "b")) == 2
     text = (tmp_path / "match" / "kif" / "00001-1.kifu").read_text(encoding="utf-8")
     lines = text[text.index("手数") :].splitlines()[1:]

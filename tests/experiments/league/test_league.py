@@ -23,7 +23,7 @@ from experiments.league.in_process import Crosstable, LeagueTask, meetings_of
 from experiments.league.league import PICTURE, play_league
 from experiments.league.participant import parse_participant
 from experiments.league.ratings_table import standings
-from experiments.matches.counted_games import CountedGames
+from experiments.matches.in_process_games import InProcessGames
 from experiments.report.verify import SAME, verify
 from lite.notation.kif import read_kif
 from lite.records.formats import DRAW, WINNER_MASK
@@ -117,7 +117,7 @@ def test_a_league_on_a_cluster_has_the_results_of_threads(league, cluster, tmp_p
 def test_another_league_cannot_resume(league, monkeypatch):
     arguments, _, folder = league
     players = [parse_participant(text) for text in (arguments[0], "default", "wide$x_$=default razor_margin=399")]
-    rules = CountedGames(nodes=30, games=2 * PAIRS, max_moves=60, output=folder)
+    rules = InProcessGames(nodes=30, games=2 * PAIRS, max_moves=60, output=folder)
     with pytest.raises(OptionError, match=r"`players` .*399"):
         play_league(rules, players)
     with pytest.raises(ValueError, match="`gauntlet` false, not true"):

@@ -11,7 +11,7 @@ from experiments.games.compiled_game import MOVE_LIMIT
 from experiments.games.level_duel import LevelDuel
 from experiments.games.player import Duel, Ending, Player
 from experiments.jobs.protocol import Stopped
-from experiments.matches.counted_match import CountedMatch, play_counted_match
+from experiments.matches.in_process_match import Match, play_match
 from experiments.matches.named_player import read_player
 from lite.run_folder import read_run
 from search.evaluation.material import material_network
@@ -106,25 +106,25 @@ def test_limits_below_those_of_a_level_are_refused(name, nodes, depth, is_refuse
 
 
 def test_a_match_of_levels_is_played(tmp_path):
-    match = CountedMatch(
+    match = Match(
         "default", "default", nodes=100, first_option=("Level=level1",), games=4, max_moves=30, parallel=2,
         output=tmp_path / "first",
     )  # fmt: skip
-    report = play_counted_match(match)
+    report = play_match(match)
     assert report.games == 4
     assert report.first == "default (100 nodes, Level=level1)"
     assert read_run(match.output).options["first_option"] == {"Level": LEVELS[0].rule}
-    again = CountedMatch(**(vars(match) | {"output": tmp_path / "second", "parallel": 1}))
-    play_counted_match(again)
+    again = Match(**(vars(match) | {"output": tmp_path / "second", "parallel": 1}))
+    play_match(again)
     shards = [np.fromfile(one.output / "shard_00000.hcpe3", np.uint8) for one in (match, again)]
     assert sorted(shards[0]) == sorted(shards[1])
 
 
 def test_equal_players_of_a_level_play_different_games(tmp_path):
     level = ("Level=level1",)
-    match = CountedMatch(
+    match = Match(
         "default", "default", nodes=100, first_option=level, second_option=level, games=2, max_moves=30, parallel=1,
         output=tmp_path,
     )  # fmt: skip
-    report = play_counted_match(match)
+    report = play_match(match)
     assert report.remarks == ()

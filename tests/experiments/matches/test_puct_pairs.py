@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from experiments.games.player import Ending, PuctPlayer
-from experiments.matches.counted_match import CountedMatch, play_counted_match
+from experiments.matches.in_process_match import Match, play_match
 from experiments.matches.pair import PairSettings
 from experiments.matches.pair_kif import write_pairs
 from experiments.matches.pair_task import PairTask
@@ -23,15 +23,15 @@ from search.puct.leaves import Leaves
 from search.rules.shogi import BLACK, WHITE
 
 
-def match(net: Path, folder: Path, **changes: object) -> CountedMatch:
+def match(net: Path, folder: Path, **changes: object) -> Match:
     chosen: dict[str, object] = {"nodes": 8, "games": 4, "max_moves": 24, "random_plies": (0, 3), "balance": 9999}
-    return CountedMatch(**({"first": str(net), "second": str(net), "output": folder} | chosen | changes))  # type: ignore[arg-type]
+    return Match(**({"first": str(net), "second": str(net), "output": folder} | chosen | changes))  # type: ignore[arg-type]
 
 
 def test_a_match_is_counted_and_resumed(onnx_file: Path, tmp_path: Path) -> None:
-    first = play_counted_match(match(onnx_file, tmp_path / "a", parallel=1))
-    more = play_counted_match(match(onnx_file, tmp_path / "a", games=8, parallel=2))
-    whole = play_counted_match(match(onnx_file, tmp_path / "b", games=8, parallel=2))
+    first = play_match(match(onnx_file, tmp_path / "a", parallel=1))
+    more = play_match(match(onnx_file, tmp_path / "a", games=8, parallel=2))
+    whole = play_match(match(onnx_file, tmp_path / "b", games=8, parallel=2))
     assert first.games == 4
     for name in ("games", "wins", "draws", "losses", "pentanomial", "positions", "nodes_of_first", "endings"):
         assert getattr(more, name) == getattr(whole, name)
@@ -49,10 +49,10 @@ def test_kif_has_the_colours_of_players_if_a_game_of_the_pair_has_no_move(onnx_f
     pair have moves."""
     path = tmp_path / "openings.sfen"
     path.write_text("4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1\n")
-    rest = {"games": 2, "max_moves": 9, "random_plies": (0, 0), "balance": CountedMatch.balance, "openings": path}
+    rest = {"games": 2, "max_moves": 9, "random_plies": (0, 0), "balance": Match.balance, "openings": path}
     for nodes, others, black in ((200, 2, {2: "b"}), (2, 200, {1: "a"}), (2, 2, {1: "a", 2: "b"}), (200, 200, {})):
         folder = tmp_path / f"{nodes} {others}"
-        report = play_counted_match(match(onnx_file, folder, nodes=nodes, second_nodes=others, **rest))
+        report = play_match(match(onnx_file, folder, nodes=nodes, second_nodes=others, **rest))
         assert report.games == 2
         assert write_pairs(folder, lambda _: ("a", "b")) == len(black)
         files = {one.name: one.read_text(encoding="utf-8") for one in (folder / "kif").iterdir()}
@@ -97,7 +97,7 @@ def test_players_that_cannot_be_compared_are_refused(onnx_file: Path, tmp_path: 
         ({"first_option": ("C_init=100",)}, "net.onnx: C_init=100: a PUCT player in this process has no options"),
     ):
         with pytest.raises(ValueError, match=words):
-            play_counted_match(match(onnx_file, tmp_path / "a", **changes))
+            play_match(match(onnx_file, tmp_path / "a", **changes))
 
 
 def test_verbs_for_alpha_beta_refuse_puct_players(onnx_file: Path, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.arena.engine_match import Match
-from experiments.matches.counted_match import CountedMatch
+from experiments.arena.engine_match import UsiMatch
+from experiments.matches.in_process_match import Match
 from experiments.nets import games
 from experiments.nets.games import Tournament, near_front, players_of
 from experiments.nets.plan import Plan, Play, Point
@@ -102,8 +102,8 @@ def tournament(plan: Plan, folder: Path, **play: Any) -> Tournament:
 def test_games_are_played_once_at_nodes_in_the_ratio_of_the_speeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    played: list[CountedMatch] = []
-    monkeypatch.setattr(games, "play_counted_match", lambda match: played.append(match) or STANDING)
+    played: list[Match] = []
+    monkeypatch.setattr(games, "play_match", lambda match: played.append(match) or STANDING)
     monkeypatch.setattr(games, "speed_ratio", lambda *_: SpeedRatio(2.0, 0.01))
     monkeypatch.setattr(games, "_is_residual", lambda _: False)
     of = tournament(planned(), tmp_path)
@@ -123,11 +123,11 @@ def test_an_interrupted_match_at_equal_time_resumes_with_as_many_nodes(
     played: list[int] = []
     measured = iter((2.0, 2.1))
 
-    def interrupt(match: CountedMatch) -> None:
+    def interrupt(match: Match) -> None:
         played.append(match.nodes)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(games, "play_counted_match", interrupt)
+    monkeypatch.setattr(games, "play_match", interrupt)
     monkeypatch.setattr(games, "speed_ratio", lambda *_: SpeedRatio(next(measured), 0.01))
     monkeypatch.setattr(games, "_is_residual", lambda _: False)
     with RunWriter(tmp_path, RunPlan("sweep")) as writer:
@@ -163,7 +163,7 @@ def test_a_sweep_fails_if_every_match_fails(
         command.run()
     assert "the ratio of speeds is not known" in capsys.readouterr().out
     monkeypatch.setattr(games, "speed_ratio", lambda *_: SpeedRatio(2.0, 0.01))
-    monkeypatch.setattr(games, "play_counted_match", lambda _: STANDING)
+    monkeypatch.setattr(games, "play_match", lambda _: STANDING)
     for _ in range(2):
         command.run()
 
@@ -172,8 +172,8 @@ def test_both_engines_take_the_options_of_a_residual_network_s_games(
     tiny_onnx: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copy(tiny_onnx, tmp_path / "net.onnx")
-    played: list[Match] = []
-    monkeypatch.setattr(games, "play_match", lambda match: played.append(match) or STANDING)
+    played: list[UsiMatch] = []
+    monkeypatch.setattr(games, "play_usi_match", lambda match: played.append(match) or STANDING)
     play = Play(
         games=2, by=("nodes", "time", "clock"), playouts=3, opponent_depth=2, byoyomi=70, opponent="dense-64-16"
     )
@@ -234,7 +234,7 @@ def test_options_of_games_can_change_until_games_are_played(
     with monkeypatch.context() as unplayed:
         unplayed.setattr(Tournament, "play_all", lambda *_: iter(()))
         run_sweep(sweep)
-    monkeypatch.setattr(games, "play_counted_match", lambda _: STANDING)
+    monkeypatch.setattr(games, "play_match", lambda _: STANDING)
     monkeypatch.setattr(games, "speed_ratio", lambda *_: SpeedRatio(1.0, 0.0))
     monkeypatch.setattr(games, "_is_residual", lambda _: False)
     openings = tmp_path / "openings.sfen"

@@ -53,8 +53,8 @@ def test_work_is_shared_among_the_cores_that_the_process_may_run_on(monkeypatch:
     from experiments.jobs.workforce import Workforce
     from experiments.judge.judge import Judging
     from experiments.loop.options import Loop
-    from experiments.matches.counted_games import CountedGames
+    from experiments.matches.in_process_games import InProcessGames
 
     monkeypatch.setattr(os, "cpu_count", lambda: 128)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {5}, raising=False)
-    assert Workforce().workers == Judging("engine").workers == Loop().workers == CountedGames().parallel == 1
+    assert Workforce().workers == Judging("engine").workers == Loop().workers == InProcessGames().parallel == 1

@@ -37,7 +37,7 @@ DRAWN, REPEATED = 1000, 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountedGames:
+class InProcessGames:
     """Options that all games of a run share."""
 
     nodes: int = 0
@@ -87,7 +87,7 @@ class CountedGames:
         check_pairs("games", self.games)
         least, most = self.plies()
         check_random_plies((least, most))
-        if not most and self.balance != CountedGames.balance:
+        if not most and self.balance != InProcessGames.balance:
             raise OptionError(
                 f"`balance` {self.balance}: has no effect without `random_plies`, as openings are not evaluated",
                 "balance",

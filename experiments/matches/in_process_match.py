@@ -11,7 +11,7 @@ from pathlib import Path
 
 from experiments.elo.sprt import Sprt
 from experiments.jobs.produce import produce
-from experiments.matches.counted_games import MORE_GAMES, OTHER_GAMES, CountedGames
+from experiments.matches.in_process_games import MORE_GAMES, OTHER_GAMES, InProcessGames
 from experiments.matches.named_player import NamedPlayer, names_of_two, read_player
 from experiments.matches.standing import Standing, StandingReport
 from lite.datasets.plan import plan_run
@@ -22,7 +22,7 @@ VERB = "match"
 
 
 @dataclass(frozen=True)
-class CountedMatch(CountedGames):
+class Match(InProcessGames):
     """Options of a match in process."""
 
     first: str
@@ -68,7 +68,7 @@ class MatchReport(StandingReport):
     folder: Path
 
 
-def play_counted_match(match: CountedMatch) -> MatchReport:
+def play_match(match: Match) -> MatchReport:
     """Play the remaining games of a match; returns the report of all. Raises as `produce` does."""
     match.check()
     limits, second_limits = match.limits()
@@ -96,7 +96,7 @@ def play_counted_match(match: CountedMatch) -> MatchReport:
     )
 
 
-def _plan(match: CountedMatch, first: NamedPlayer, second: NamedPlayer, lines: tuple[str, ...]) -> RunPlan:
+def _plan(match: Match, first: NamedPlayer, second: NamedPlayer, lines: tuple[str, ...]) -> RunPlan:
     limits = dict(zip(("second_nodes", "second_depth"), match.limits()[1], strict=True))
     players = {**limits, "first_option": first.deciding, "second_option": second.deciding}
     test = None if match.sprt is None else asdict(match.sprt)

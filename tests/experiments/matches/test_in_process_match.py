@@ -14,12 +14,12 @@ import cshogi
 import numpy as np
 import pytest
 
-from experiments.arena.engine_match import Match, play_match
+from experiments.arena.engine_match import UsiMatch, play_usi_match
 from experiments.elo.sprt import Sprt
 from experiments.games.player import Duel, Ending, Player
 from experiments.matches.alphabeta_pairs import PairWorker
-from experiments.matches.counted_games import CountedGames
-from experiments.matches.counted_match import CountedMatch, play_counted_match
+from experiments.matches.in_process_games import InProcessGames
+from experiments.matches.in_process_match import Match, play_match
 from experiments.matches.named_player import plays_in_process, read_player
 from experiments.matches.pair import PairSettings
 from experiments.matches.pair_task import PairTask
@@ -60,15 +60,15 @@ def material(tmp_path_factory) -> str:
 
 
 @pytest.fixture(scope="module")
-def match(material, tmp_path_factory) -> CountedMatch:
+def match(material, tmp_path_factory) -> Match:
     """Return a function that plays a short match of unequal players, each time in another folder."""
     place = tmp_path_factory.mktemp("matches")
-    return CountedMatch(material, "default", nodes=60, second_nodes=40, games=24, parallel=2, output=place / "match")
+    return Match(material, "default", nodes=60, second_nodes=40, games=24, parallel=2, output=place / "match")
 
 
 @pytest.fixture(scope="module")
 def played(match):
-    return play_counted_match(match)
+    return play_match(match)
 
 
 def games_of(folder: Path) -> dict[int, bytes]:
@@ -89,7 +89,7 @@ TIMES = ("nodes_per_second", "positions_per_hour", "parallel", "folder")
 
 @pytest.mark.parametrize("parallel", [1, 5])
 def test_games_depend_only_on_the_seed_and_the_number_of_the_pair(match, played, parallel, tmp_path):
-    other = play_counted_match(replace(match, parallel=parallel, output=tmp_path))
+    other = play_match(replace(match, parallel=parallel, output=tmp_path))
     assert without_times(other) == without_times(played)
     assert games_of(tmp_path) == games_of(match.output)
 
@@ -97,13 +97,13 @@ def test_games_depend_only_on_the_seed_and_the_number_of_the_pair(match, played,
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_match_on_a_cluster_has_the_games_of_threads(cluster, match, played, tmp_path):
-    on_cluster = play_counted_match(replace(match, ray=cluster.address, output=tmp_path / "match"))
+    on_cluster = play_match(replace(match, ray=cluster.address, output=tmp_path / "match"))
     assert without_times(on_cluster) == without_times(played)
     assert games_of(on_cluster.folder) == games_of(match.output)
 
 
 def test_another_seed_plays_other_games(match, played, tmp_path):
-    play_counted_match(replace(match, seed=2, games=8, output=tmp_path))
+    play_match(replace(match, seed=2, games=8, output=tmp_path))
     assert not set(games_of(tmp_path).values()) & set(games_of(match.output).values())
 
 
@@ -148,14 +148,14 @@ def test_the_report_of_runs_uses_the_player_names_of_the_match(material, tmp_pat
     for folder in ("na", "nb"):
         save_network(material_network(), tmp_path / folder / "net.safetensors")
     na, nb = (str(tmp_path / folder / "net.safetensors") for folder in ("na", "nb"))
-    base = CountedMatch(material, material, nodes=10, games=2, max_moves=16, parallel=1)
+    base = Match(material, material, nodes=10, games=2, max_moves=16, parallel=1)
     matches = {
         "options": replace(base, second_option=("razor_margin=300",)),
         "folders": replace(base, first=na, second=nb),
         "same": base,
         "labels": replace(base, first=na, second=nb, labels=("", "mine")),
     }
-    reports = {name: play_counted_match(replace(one, output=tmp_path / name)) for name, one in matches.items()}
+    reports = {name: play_match(replace(one, output=tmp_path / name)) for name, one in matches.items()}
     assert [(one.first, one.second) for one in reports.values()] == [
         ("material.safetensors (10 nodes)", "material.safetensors (10 nodes, razor_margin=300)"),
         (f"{na} (10 nodes)", f"{nb} (10 nodes)"),
@@ -168,18 +168,18 @@ def test_the_report_of_runs_uses_the_player_names_of_the_match(material, tmp_pat
 
 
 def test_a_player_scores_half_against_itself_and_loses_to_more_nodes(tmp_path, capsys):
-    same = CountedMatch("default", "default", nodes=50, games=16, parallel=2, output=tmp_path / "same")
-    report = play_counted_match(same)
+    same = Match("default", "default", nodes=50, games=16, parallel=2, output=tmp_path / "same")
+    report = play_match(same)
     assert report.pentanomial == (0, 0, 8, 0, 0)
     assert report.remarks == ("both players are the same, so each pair is one game played twice",)
     unequal = replace(same, nodes=4000, second_nodes=20, sprt=Sprt(0, 200), games=400, output=tmp_path / "unequal")
-    report = play_counted_match(unequal)
+    report = play_match(unequal)
     assert report.sprt.verdict == "elo1"
     assert report.games < 100
     # Pairs after the deciding one are kept, and the same command has nothing to do.
     assert len(games_of(unequal.output)) == (report.games + report.games_beyond) // 2
     capsys.readouterr()
-    assert play_counted_match(unequal) == report
+    assert play_match(unequal) == report
     assert "more games" not in capsys.readouterr().err
 
 
@@ -187,8 +187,8 @@ def test_a_player_scores_half_against_itself_and_loses_to_more_nodes(tmp_path, c
 def test_nearly_equal_players_are_even_by_side_and_colour(tmp_path):
     """A player against itself plays each game of a pair twice; one changed parameter makes the games differ."""
     other = ("reverse_futility_margin=88",)
-    match = CountedMatch("default", "default", nodes=200, second_option=other, output=tmp_path)
-    report = play_counted_match(match)
+    match = Match("default", "default", nodes=200, second_option=other, output=tmp_path)
+    report = play_match(match)
     assert report.games == 1000
     assert sum(report.pentanomial) - report.pentanomial[2] > 100
     assert report.elo_low < 0 < report.elo_high
@@ -199,11 +199,11 @@ def test_nearly_equal_players_are_even_by_side_and_colour(tmp_path):
 
 def test_a_match_is_extended_and_other_options_are_refused(match, played, monkeypatch):
     before = games_of(match.output)
-    longer = play_counted_match(replace(match, games=30))
+    longer = play_match(replace(match, games=30))
     assert longer.games == 30
     after = games_of(match.output)
     assert {number: after[number] for number in before} == before
-    assert without_times(play_counted_match(match)) == without_times(played) | {
+    assert without_times(play_match(match)) == without_times(played) | {
         "games_beyond": 6,
         "remarks": ("6 more games are in the folder and are not counted",),
     }
@@ -216,10 +216,10 @@ def test_a_match_is_extended_and_other_options_are_refused(match, played, monkey
         ({"seed": 3}, "`seed` 1, not 3"),
     ):
         with pytest.raises(OptionError, match="holds a run with " + words):
-            play_counted_match(replace(match, **change))
+            play_match(replace(match, **change))
     monkeypatch.setattr("experiments.matches.named_player.search_signature", lambda: SIGNATURE + 1)
     with pytest.raises(ValueError, match=f"another signature: {SIGNATURE}, not {SIGNATURE + 1}; "):
-        play_counted_match(match)
+        play_match(match)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
@@ -236,7 +236,7 @@ def test_killed_and_interrupted_matches_resume_without_repeats(match, played, tm
         _, errors = process.communicate(timeout=60)
         assert process.returncode == (-9 if name == "SIGKILL" else 130)
         assert name == "SIGKILL" or "run the same command again to resume" in errors
-    assert without_times(play_counted_match(replace(match, output=tmp_path))) == without_times(played)
+    assert without_times(play_match(replace(match, output=tmp_path))) == without_times(played)
     assert games_of(tmp_path) == {number: raw for number, raw in games_of(match.output).items() if number < 12}
 
 
@@ -247,15 +247,15 @@ def test_all_openings_of_a_file_are_played_before_one_is_repeated(match, tmp_pat
     orders = []
     for seed in (1, 2, 3):
         folder = tmp_path / str(seed)
-        play_counted_match(replace(match, openings=path, games=8, seed=seed, output=folder))
+        play_match(replace(match, openings=path, games=8, seed=seed, output=folder))
         starts = [raw[:32] for _, raw in sorted(games_of(folder).items())]
         assert len(set(starts)) == 4
         orders.append(starts)
     assert any(order != orders[0] for order in orders)
     many = replace(match, openings=path, games=10, output=tmp_path / "many")
     with pytest.raises(ValueError, match=r"4 openings, enough for 8 games, .* give more openings.*`random_plies`"):
-        play_counted_match(many)
-    play_counted_match(replace(many, random_plies=(2, 4)))
+        play_match(many)
+    play_match(replace(many, random_plies=(2, 4)))
     assert len({raw[:32] for raw in games_of(many.output).values()}) == 5
 
 
@@ -281,9 +281,9 @@ def test_an_unplayable_opening_is_reported_before_the_first_game(match, tmp_path
     path.write_text(f"startpos moves 7g7f\n4k4/ppppppppp/9/9/9/9/PPPPPPPPP/9/4K4 b - {number}\n")
     late = replace(match, openings=path, games=4, max_moves=20, random_plies=random_plies, output=tmp_path / "late")
     with pytest.raises(ValueError, match=r"openings\.sfen line 2: the game is over \(move limit\)"):
-        play_counted_match(late)
+        play_match(late)
     assert not late.output.exists()
-    assert play_counted_match(replace(late, max_moves=21)).games == 4
+    assert play_match(replace(late, max_moves=21)).games == 4
 
 
 def test_the_balance_of_an_opening_does_not_depend_on_earlier_pairs(monkeypatch):
@@ -368,7 +368,7 @@ def test_the_second_player_has_the_limits_of_the_first_unless_it_has_its_own(mat
 
 def test_all_options_reach_the_games_and_their_description():
     named, lines = read_player("default", (), 5, 0, ""), ("startpos",)
-    games = CountedGames(nodes=5, random_plies=(2, 4))
+    games = InProcessGames(nodes=5, random_plies=(2, 4))
     task, described = games.task(named, named, lines), games.deciding(lines, {})
     for change in (
         {"random_plies": (3, 4)},
@@ -408,7 +408,7 @@ def test_options_say_how_the_network_of_a_player_is_read(match, tmp_path):
     player = read_player(str(path), (f"EvalArchitecture={architecture}",), 9, 0).by_alphabeta
     assert player.network.stacks.tokens == ("hand64z",)
     with pytest.raises(ValueError, match=r"name it \(EvalArchitecture\)"):
-        play_counted_match(replace(match, first=str(path), output=tmp_path / "new"))
+        play_match(replace(match, first=str(path), output=tmp_path / "new"))
     with pytest.raises(MissingSetting):
         read_player(str(path), None, 9, 0)
 
@@ -439,14 +439,14 @@ def test_options_say_how_the_network_of_a_player_is_read(match, tmp_path):
 )
 def test_invalid_matches_are_refused_before_a_folder_is_made(match, changes, words, tmp_path):
     with pytest.raises((ValueError, OSError), match=words.replace("?", "\\?")):
-        play_counted_match(replace(match, **changes, output=tmp_path / "new"))
+        play_match(replace(match, **changes, output=tmp_path / "new"))
     assert not (tmp_path / "new").exists()
 
 
 def test_a_folder_holds_a_match_in_process_or_one_by_the_clock(match, played):
     pytest.importorskip("shogiarena")
     with pytest.raises(OptionError, match="holds a run with the verb match, not match usi"):
-        play_match(Match("liteshogi", "liteshogi", output=match.output))
+        play_usi_match(UsiMatch("liteshogi", "liteshogi", output=match.output))
 
 
 @pytest.mark.parametrize(
