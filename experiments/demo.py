@@ -28,7 +28,7 @@ from lite.training.checkpoint import json_safe
 from lite.training.folder import RunFolder
 from lite.training.log import read_log
 from lite.training.options import ValueTraining
-from lite.training.run_plan import plan_training
+from lite.training.run_record import plan_training
 from lite.training.testing import measure_value_network
 from lite.training.train import train_value
 from search.alphabeta.engine import AlphaBetaEngine

@@ -18,8 +18,8 @@ from lite.notation.columns import in_columns
 from lite.notation.game import Game
 from lite.progress_line import clock, draw, is_redrawn
 from search.engine import DECLARE, Analysis, Engine
-from search.mate.counted import counted_plies
 from search.mate.solver import MateSolver
+from search.mate.tsume_length import tsume_plies_of
 from search.rules.play import set_game
 from search.rules.position import new_position
 from search.rules.repetition import DRAW, LOSS, WIN, fourfold
@@ -138,7 +138,7 @@ def tsume_plies(found: Judgement, black: bool, sfen: str) -> int | None:
     that give no check. black: whether black is to move. sfen: the position with the moves that led to it."""
     if not is_mate(found.score) or found.won_by or (found.score > 0) != black or not found.line:
         return None
-    return counted_plies(MateSolver(TSUME_MB), sfen, TSUME_MS)
+    return tsume_plies_of(MateSolver(TSUME_MB), sfen, TSUME_MS)
 
 
 def _repeated(start: str, moves: list[str]) -> Analysis | None:

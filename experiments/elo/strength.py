@@ -63,7 +63,7 @@ def elo_of(score: float) -> float | None:
     return 400 * math.log10(score / (1 - score)) if 0 < score < 1 else None
 
 
-def in_words(elo: float | None, low: float | None, high: float | None) -> str:
+def elo_text(elo: float | None, low: float | None, high: float | None) -> str:
     """Return a difference and its interval as text: `Elo +12 +- 30`.
 
     The interval is symmetric in points, not in Elo. If its halves differ by more than `LOPSIDED`, the text gives its

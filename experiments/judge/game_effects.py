@@ -74,10 +74,10 @@ class ChangeEffect:
     """Name of the search without the change."""
     more: str
     """Name of the search with the change."""
-    worth: float
+    effect: float
     """Win rate above one half against the search without the change, in hundredths."""
-    worth_error: float
-    """Standard error of `worth`."""
+    effect_error: float
+    """Standard error of `effect`."""
 
 
 @dataclass(frozen=True)
@@ -243,8 +243,8 @@ class PairResults:
         signs = np.array([design.signs(pair) for pair in pairs], float)
         more = np.array([self._shares[pair] - 0.5 for pair in pairs]) * 100
         found, errors = effects(signs, more, np.arange(len(pairs)))
-        for one, worth, error in zip(design.factors, found.tolist(), errors.tolist(), strict=True):
-            yield ChangeEffect(one.less, one.more, round(worth, 2), round(error, 2))
+        for one, effect, error in zip(design.factors, found.tolist(), errors.tolist(), strict=True):
+            yield ChangeEffect(one.less, one.more, round(effect, 2), round(error, 2))
 
 
 @dataclass(frozen=True)

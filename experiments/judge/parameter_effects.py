@@ -5,7 +5,7 @@ other way. The difference of one pair of searches is due to all of them, but ove
 stands out as clearly as if all pairs had moved it alone (a two-level design with mirrored runs; Box, Hunter and Hunter,
 "Statistics for Experimenters", 2005). So a hundred numbers cost no more than one, where games measure one at a time.
 
-The yardsticks are the distance of the search's win rate from the judge's, the share of moves that differ from the
+The measures are the distance of the search's win rate from the judge's, the share of moves that differ from the
 judge's, and the win rate that those lose by the judge's searches of the positions after them. All are given in
 hundredths of the gain from twice the nodes in the same positions. The effect of a number on the time of a node is
 given in hundredths of a doubling: effect minus cost is the effect at equal time.
@@ -82,10 +82,10 @@ class ParameterEffect:
     """Value that the number is moved from."""
     moved: float
     """Half of the distance between the two searches' values."""
-    worth: float
+    effect: float
     """Effect by the distance of the search's win rates from the judge's."""
-    worth_error: float
-    """Standard error of `worth`."""
+    effect_error: float
+    """Standard error of `effect`."""
     moves: float
     """Effect by the share of moves that equal the judge's."""
     moves_error: float

@@ -117,4 +117,4 @@ def as_cells(rows: Sequence[GenerationRow]) -> list[list[str]]:
 
 
 def _elo(standing: LoopStanding) -> str:
-    return strength.in_words(standing.elo, standing.elo_low, standing.elo_high)
+    return strength.elo_text(standing.elo, standing.elo_low, standing.elo_high)

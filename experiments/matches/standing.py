@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from experiments.elo.sprt import Sprt
-from experiments.elo.strength import Strength, in_words, measure_strength
+from experiments.elo.strength import Strength, elo_text, measure_strength
 from experiments.games.player import ENDINGS
 from experiments.jobs.totals_text import called_text
 from experiments.matches.pair import COLOURS, OUTCOMES, UNEVEN
@@ -146,7 +146,7 @@ class Standing:
         """Return (games that count, text on their standing) for the progress line."""
         games, strength = 2 * len(self._blacks), self.strength()
         of = f"{'at most ' if self._sprt else ''}{2 * self._pairs:,}"
-        words = f"{games:,} of {of} games, {in_words(strength.elo, strength.low, strength.high)}"
+        words = f"{games:,} of {of} games, {elo_text(strength.elo, strength.low, strength.high)}"
         if self._sprt is not None:
             words += (
                 f", LLR {self._sprt.ratio(self.pentanomial):.2f} ({self._sprt.lower:.2f} to {self._sprt.upper:.2f})"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from experiments.drawing.markdown import markdown_table
-from experiments.nets.columns import D1, Row, elo_in_words, nanoseconds
+from experiments.nets.columns import D1, Row, nanoseconds, standing_text
 from experiments.nets.games import of_most_positions
 from experiments.nets.results import Standing
 from experiments.nets.steps import PLANES
@@ -127,7 +127,7 @@ COLUMNS = [
     ("ns at most", lambda best: str(best.budget)),
     ("made in", lambda best: best.of),
     ("best by Elo at equal time", _by_games),
-    ("Elo at equal time", lambda best: elo_in_words(best.by_games.games["time"]) if best.by_games else ""),
+    ("Elo at equal time", lambda best: standing_text(best.by_games.games["time"]) if best.by_games else ""),
     ("lowest d1-RMSE", lambda best: best.by_d1.title if best.by_d1 else ""),
     ("d1-RMSE", lambda best: D1[1](best.by_d1) if best.by_d1 else ""),
     ("tied with", _tied),

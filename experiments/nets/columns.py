@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from experiments.drawing.markdown import markdown_table
-from experiments.elo.strength import in_words
+from experiments.elo.strength import elo_text
 from experiments.nets.plan import Plan, Point, by_kind, shared_texts
 from experiments.nets.results import EVEN, Failed, Games, NetResult, Results, Standing, StepTimes, games_key, titled
 from experiments.nets.space import option_label
@@ -163,13 +163,13 @@ def nets_as_markdown(rows: list[Row], columns: list[Column]) -> str:
     return markdown_table(rows, columns) if rows else ""
 
 
-def elo_in_words(standing: Standing | None) -> str:
+def standing_text(standing: Standing | None) -> str:
     """Return an Elo with its interval; nothing where there are no games."""
     if standing is None:
         return ""
     if standing is EVEN:
         return "0, the opponent"
-    return in_words(standing.elo, standing.elo_low, standing.elo_high).removeprefix("Elo ").removesuffix(" for an Elo")
+    return elo_text(standing.elo, standing.elo_low, standing.elo_high).removeprefix("Elo ").removesuffix(" for an Elo")
 
 
 def with_error(value: float | None, error: float | None) -> str:
@@ -229,9 +229,9 @@ D1: Column = ("d1-RMSE", lambda row: with_error(row.net.tested.d1_rmse, row.net.
 RESIDUAL: Column = ("residual", lambda row: _number(row.net.tested.residual, ".4f"))
 ACCURACY: Column = ("accuracy", accuracy)
 LOG_LOSS: Column = ("log loss", lambda row: _number(row.net.tested.report.log_loss, ".4f"))
-ELO_NODES: Column = ("Elo at equal nodes", lambda row: elo_in_words(row.games.get("nodes")))
-ELO_TIME: Column = ("Elo at equal time", lambda row: elo_in_words(row.games.get("time")))
-ELO_CLOCK: Column = ("Elo by the clock", lambda row: elo_in_words(row.games.get("clock")))
+ELO_NODES: Column = ("Elo at equal nodes", lambda row: standing_text(row.games.get("nodes")))
+ELO_TIME: Column = ("Elo at equal time", lambda row: standing_text(row.games.get("time")))
+ELO_CLOCK: Column = ("Elo by the clock", lambda row: standing_text(row.games.get("clock")))
 SAMPLES: Column = ("million samples", lambda row: _millions(row.net.trained.samples) if row.net.trained else "")
 SECONDS: Column = ("CPU seconds", lambda row: _trained(row, ".0f", "cpu_seconds"))
 BYTES: Column = ("KB", lambda row: f"{row.net.size.bytes / 1000:,.0f}" if row.net.size else "")

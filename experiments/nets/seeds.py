@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from experiments.drawing.markdown import markdown_lines
-from experiments.elo.strength import in_words
+from experiments.elo.strength import elo_text
 from experiments.nets.columns import Row
 from experiments.nets.results import NetResult, Standing
 from experiments.nets.steps import Rare
@@ -146,7 +146,7 @@ def _games(by: str) -> Callable[[Row, Row], str]:
         standing: Standing | None = row.games.get(by)
         if standing is None:
             return ""
-        elo = in_words(standing.elo, standing.elo_low, standing.elo_high)
+        elo = elo_text(standing.elo, standing.elo_low, standing.elo_high)
         return f"{standing.wins} - {standing.draws} - {standing.losses}, {elo}"
 
     return show

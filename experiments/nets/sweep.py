@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from experiments.elo.strength import in_words
+from experiments.elo.strength import elo_text
 from experiments.jobs.jobs import run_jobs
 from experiments.jobs.progress import Progress
 from experiments.jobs.workforce import Workforce
@@ -419,7 +419,7 @@ class _Run:
                     failed += 1
                 else:
                     one = found.standing
-                    said = in_words(one.elo, one.elo_low, one.elo_high)
+                    said = elo_text(one.elo, one.elo_low, one.elo_high)
                 print(f"match {number} of {total}: {found.label}: {said}", file=sys.stderr, flush=True)
         return 0 < failed == number
 

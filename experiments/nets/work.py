@@ -25,7 +25,7 @@ from experiments.nets.timing import Timed, machine_cores, time_residual_network,
 from experiments.nets.training import RESNET, Training, training_of
 from experiments.network_kinds.kind import Kind, kind_of
 from lite.datasets.provenance import sha256_of
-from lite.training.run_plan import corrected_by
+from lite.training.run_record import corrected_by
 from lite.typed import typed
 from search.evaluation.shipped import network_file
 from search.system.files import message_of, write_atomically

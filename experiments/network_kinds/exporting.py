@@ -101,7 +101,7 @@ def export(
     """Write a network for other programs: trained networks as ONNX; folded ones as nn.bin, C++ header or test vectors.
 
     data: records on which ONNX is checked; without them it is checked on random positions. draw: whether a policy-value
-    network's draw head becomes an output. overwrite: whether an existing file is replaced. Raises OSError, OptionError
+    network's draw output is exported, too. overwrite: whether an existing file is replaced. Raises OSError, OptionError
     that names the field, UnsuitableSuffix if networks of this kind are not written as `output`, or ValueError.
     """
     kind = kind_of(network_path)

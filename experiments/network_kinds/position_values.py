@@ -27,7 +27,7 @@ class PositionValue:
     win_rate: float
     """Expected result, 0 to 1; a draw counts one half."""
     draw: float | None = None
-    """Probability of a draw; None if the network has no draw head."""
+    """Probability of a draw; None if the network has no draw output."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class EvaluatedPosition:
     win_rate: float
     """Expected result, 0 to 1; a draw counts one half."""
     draw: float | None
-    """Probability of a draw; None if the network has no draw head."""
+    """Probability of a draw; None if the network has no draw output."""
 
 
 Valuer = Callable[[np.ndarray, np.ndarray, np.ndarray], list[PositionValue]]

@@ -37,15 +37,15 @@ class NetworkReport(Report):
     policy_loss: float | None = None
     """Mean cross-entropy of the known moves, in nats; policy-value networks only."""
     draw: RareHead | None = None
-    """Figures of the draw head; networks with that head only."""
+    """Figures of the draw output; networks with that output only."""
     sennichite: RareHead | None = None
-    """Figures of the head for sennichite; networks with that head only."""
+    """Figures of the output for sennichite; networks with that output only."""
     declaration: RareHead | None = None
-    """Figures of the head for declarations; networks with that head only."""
+    """Figures of the output for declarations; networks with that output only."""
     move_limit: RareHead | None = None
-    """Figures of the head for games that reach the move limit; networks with that head only."""
+    """Figures of the output for games that reach the move limit; networks with that output only."""
     entered: RareHead | None = None
-    """Figures of the head for entering kings; networks with that head only."""
+    """Figures of the output for entering kings; networks with that output only."""
 
 
 def measure_network(

@@ -11,7 +11,7 @@ from experiments.arena.engine_match import VERB as USI_VERB
 from experiments.arena.engine_match import tally_games
 from experiments.arena.process import ARENA
 from experiments.elo.sprt import Sprt
-from experiments.elo.strength import in_words
+from experiments.elo.strength import elo_text
 from experiments.jobs.ledger import LandedJob
 from experiments.language.catalogue import label, shown
 from experiments.matches.standing import Standing, StandingReport
@@ -114,5 +114,5 @@ def elo_cells(report: Standings) -> tuple[str, str]:
     """Return the Elo difference and its interval as text, as far as they are known."""
     ends = [report.elo_low, report.elo_high]
     if report.elo is None:
-        return shown(in_words(report.elo, *ends)), ""
+        return shown(elo_text(report.elo, *ends)), ""
     return f"{report.elo:+.0f}", label(" to ".join("?" if end is None else f"{end:+.0f}" for end in ends))

@@ -159,7 +159,7 @@ def _over_seeds(title: str, rows: Sequence[Net]) -> Iterator[Chart]:
         if row.net.tested.draw
         for one in row.net.tested.draw.calibration
     ]
-    for words, rates in (("calibration on held-out games", bins), ("calibration of the draw head", draws)):
+    for words, rates in (("calibration on held-out games", bins), ("calibration of the draw output", draws)):
         if rates:
             yield diagonal(lines(f"{title}: {words}", rates, "predicted", "actual", "network"))
     for by, words in (("nodes", "at equal nodes"), ("time", "at equal time"), ("clock", "by the clock")):

@@ -13,7 +13,7 @@ from experiments.report.section import Run, Section, Table, command_of, origin_o
 from experiments.resnet.train import KIND as RESNET
 from lite.networks.build import CONFIGS
 from lite.training.log import EpochTest, Steps, lines_of, read_log
-from lite.training.run_plan import verb_of
+from lite.training.run_record import verb_of
 
 VERBS = tuple(verb_of(kind) for kind in (*CONFIGS, RESNET))
 MOST_POINTS = 300

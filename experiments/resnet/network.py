@@ -79,7 +79,7 @@ class Outputs(NamedTuple):
     value: torch.Tensor
     """Logit of a win for the mover, (B,)."""
     draw: torch.Tensor | None
-    """Logit of a draw, (B,); None without a draw head."""
+    """Logit of a draw, (B,); None without a draw output."""
     auxiliary: torch.Tensor | None
     """Logits of auxiliary targets, (B, targets); None without any."""
 

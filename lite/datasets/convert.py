@@ -164,7 +164,7 @@ def convert(options: Conversion) -> ConversionSummary:
             work.run(merge_pass=True)
         work.run()
         if not any(output.positions for output in outputs):
-            reason = f"left out: {counted(work.left_out)}" if work.left_out else "no positions were read"
+            reason = f"left out: {reasons_text(work.left_out)}" if work.left_out else "no positions were read"
             raise ValueError(f"{options.output}: no position to write; {reason}")
         _check_parts(outputs)
         for output in outputs:
@@ -438,7 +438,7 @@ class _Work:
         return mine[first], first
 
 
-def counted(counts: dict[str, int] | Counter[str]) -> str:
+def reasons_text(counts: dict[str, int] | Counter[str]) -> str:
     """Return counts by reason as `3 games of this, 1 game of that`; an empty string for no counts."""
     return ", ".join(
         f"{count:,} {_SEVERAL.sub('', reason, count=1) if count == 1 else reason}" for reason, count in counts.items()

@@ -36,7 +36,7 @@ from lite.training.network_origin import NetworkOrigin
 from lite.training.options import TrainingOptions
 from lite.training.progress import Progress
 from lite.training.remarks import Facts, conclusion, gpu_name, introduction, refused_while_reading
-from lite.training.run_plan import corrected_by, plan_training, verb_of
+from lite.training.run_record import corrected_by, plan_training, verb_of
 from lite.training.state import AnyOptions, Extension, InitialNetwork, RunState, SavedRun, write_state
 from lite.training.targets import TargetSchedule
 from lite.training.task import Task

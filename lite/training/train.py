@@ -17,11 +17,11 @@ from lite.networks.value_network import ValueNetwork
 from lite.records.batch import Batch, labelled_dtype
 from lite.training.checkpoint import NETWORK, file_format, json_safe, load_model, save_model
 from lite.training.correction import corrected_network, is_learnt, targets_beyond_scale
+from lite.training.game_progress import learn_progress_table, read_progress_table
 from lite.training.loss import value_loss
 from lite.training.metrics import Metrics, log_losses
 from lite.training.network_origin import NetworkOrigin
 from lite.training.options import ValueTraining
-from lite.training.progress_table import learn_progress_table, read_progress_table
 from lite.training.run import Outcome, Run
 from lite.training.sum_statistics import take_statistics
 from lite.training.targets import drawn_games

@@ -8,7 +8,7 @@ from pathlib import Path
 import tyro
 
 from lite.amounts import amount
-from lite.datasets.convert import Conversion, ConversionSummary, convert, counted
+from lite.datasets.convert import Conversion, ConversionSummary, convert, reasons_text
 from liteshogi.commands.arguments import Json, Output
 from liteshogi.json_output import json_text
 from search.system.interrupt import ends_as_interrupts
@@ -39,9 +39,9 @@ def as_text(summary: ConversionSummary) -> str:
     lines = [
         f"read     {amount(summary.files, 'file')}, {amount(summary.games_read, 'game')}, "
         f"{amount(summary.positions_read, 'position')}",
-        f"refused  {counted(summary.refused) or 'nothing'}",
+        f"refused  {reasons_text(summary.refused) or 'nothing'}",
         *(f"         {line}" for line in summary.first_refused),
-        f"left out {counted(summary.left_out) or 'nothing'}",
+        f"left out {reasons_text(summary.left_out) or 'nothing'}",
     ]
     if summary.without_score:
         lines.append(f"no score {amount(summary.without_score, 'position')} read, marked where written")

@@ -36,7 +36,7 @@ class PrintedExplanation:
     win_rate: float
     """Expected result of the side to move, 0 to 1; a draw counts one half."""
     draw: float | None
-    """Probability of a draw; None if the network has no draw head."""
+    """Probability of a draw; None if the network has no draw output."""
     black_score_cp: int
     """Value for Black in centipawns."""
     pieces: tuple[PieceFigures, ...]

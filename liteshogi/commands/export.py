@@ -18,7 +18,7 @@ class Command:
     """Write a network for other programs: ONNX, YaneuraOu's nn.bin, a C++ header, or test vectors.
 
     ONNX of a value network has the inputs x1 (positions, 81) and x2 (positions, 57), int64, and one output: the
-    logit (positions, 1), and a second column for draws if the network has a draw head. ONNX of a policy-value
+    logit (positions, 1), and a second column for draws if the network has a draw output. ONNX of a policy-value
     network has dlshogi's inputs and outputs. Both are checked against the trained network. Exporting an imported
     nn.bin restores its bytes, with compressed weights in their shortest form, as YaneuraOu writes them. A C++
     header evaluates a folded network in another engine; its weights are written to a .bin file of the same name
@@ -34,7 +34,7 @@ class Command:
     data: tuple[Path, ...] = ()
     """Records on which ONNX is checked. Default: random positions."""
     draw: bool = True
-    """Export the draw head of a policy-value network as output_draw. Auxiliary heads are never exported."""
+    """Export the draw output of a policy-value network as output_draw. Auxiliary outputs are never exported."""
     overwrite: Overwrite = False
     json: Json = False
 

@@ -13,7 +13,7 @@ import tyro
 from experiments.arena.engine_match import EngineMatchReport, UsiMatch, play_usi_match
 from experiments.arena.tournament import UsiGames
 from experiments.elo.sprt import Sprt
-from experiments.elo.strength import in_words
+from experiments.elo.strength import elo_text
 from experiments.language.catalogue import shown
 from experiments.language.choose import Language, words_for
 from experiments.language.words import Words
@@ -307,7 +307,7 @@ def league_as_text(report: LeagueReport) -> str:
 
 def as_text(report: EngineMatchReport | MatchReport) -> str:
     """Return the report of a match for a reader."""
-    elo = in_words(report.elo, report.elo_low, report.elo_high)
+    elo = elo_text(report.elo, report.elo_low, report.elo_high)
     lines = [
         f"{report.first}: {report.points:g} of {report.games} points "
         f"({100 * report.points / report.games:.1f} %) against {report.second}",
@@ -319,7 +319,7 @@ def as_text(report: EngineMatchReport | MatchReport) -> str:
 
 def in_process_as_text(report: MatchReport) -> str:
     """Return the report of a match in process for a reader."""
-    black = in_words(report.black_elo, report.black_elo_low, report.black_elo_high)
+    black = elo_text(report.black_elo, report.black_elo_low, report.black_elo_high)
     tallies = {"black": report.as_black, "white": report.as_white}
     sides = (f"as {colour} {one.wins}-{one.draws}-{one.losses}" for colour, one in tallies.items())
     lines = [

@@ -20,10 +20,10 @@ from lite.notation.games import read_starts
 from lite.notation.move_text import line_text
 from liteshogi.commands.arguments import Json
 from liteshogi.json_output import json_text
-from search.mate.counted import counted_plies
 from search.mate.problems import MateProblem, read_problems, set_problem
 from search.mate.solver import MateResult, MateSolver, MateStatus
 from search.mate.summary import MateSummary, solve_problems, summarise
+from search.mate.tsume_length import tsume_plies_of
 from search.rules.position import new_position
 
 
@@ -105,7 +105,7 @@ class Command:
                 results.append(result)
                 tsume_plies = None
                 if solver is not None and result.status is MateStatus.MATE:
-                    tsume_plies = counted_plies(solver, problems[len(counted)].sfen, self.milliseconds)
+                    tsume_plies = tsume_plies_of(solver, problems[len(counted)].sfen, self.milliseconds)
                 counted.append(tsume_plies)
                 if not self.json:
                     print(as_text(result, words, problems[len(results) - 1].sfen))
@@ -152,7 +152,7 @@ def summary_as_text(summary: list[MateSummary], words: Words = ENGLISH) -> str:
                 str(row.problems),
                 str(found),
                 f"{100 * found / row.problems:.2f} %",
-                str(row.as_told),
+                str(row.as_stated),
                 str(row.no_mate),
                 str(row.unknown),
                 str(row.median_nodes),

@@ -46,7 +46,7 @@ class MateSummary:
     """Number of mates found; of problems without a mate in one, number of those in which none was found."""
     share: float
     """Share of solved problems."""
-    as_told: int
+    as_stated: int
     """Number of mates that are as long as the file says."""
     no_mate: int
     """Number of problems that are proved to have no mate."""
@@ -77,7 +77,7 @@ def summarise(problems: list[MateProblem], results: list[MateResult]) -> list[Ma
                 problems=len(group),
                 solved=len(solved),
                 share=round(len(solved) / len(group), 4),
-                as_told=sum(result.plies == plies for result in solved),
+                as_stated=sum(result.plies == plies for result in solved),
                 no_mate=sum(result.status is MateStatus.NO_MATE for result in group),
                 unknown=sum(result.status is MateStatus.UNKNOWN for result in group),
                 median_nodes=int(statistics.median(result.nodes for result in group)),

@@ -15,7 +15,7 @@ from lite.datasets.plan import plan_run
 from lite.datasets.provenance import digest_of
 from lite.records.file import RecordFile
 from lite.run_folder import RunWriter
-from lite.training.run_plan import plan_training
+from lite.training.run_record import plan_training
 from liteshogi.commands.demo import Command as Demo
 from search.evaluation.network_file import load_network
 from search.system.options import OptionError

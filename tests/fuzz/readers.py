@@ -124,7 +124,7 @@ def read_architecture(path: Path) -> object:
 
 
 def read_progress(path: Path) -> object:
-    from lite.training.progress_table import read_progress_table
+    from lite.training.game_progress import read_progress_table
 
     weight, bias = read_progress_table(path)
     return weight.shape, bias

@@ -32,12 +32,12 @@ class Command(GameEffectOptions):
 
 def as_text(report: GameEffectsReport) -> str:
     """Return the report for a reader, the most certain effects first."""
-    rows = sorted(report.effects, key=lambda row: -abs(row.worth) / max(row.worth_error, 0.01))
+    rows = sorted(report.effects, key=lambda row: -abs(row.effect) / max(row.effect_error, 0.01))
     return "\n".join(
         [
             f"{report.player}, {report.pairs:,} pairs of games of {report.plies} plies, by {report.judge} "
             f"({report.judge_nodes:,} nodes)",
             "effect on the win rate, in hundredths, against the search without the change:",
-            *(f"{row.worth:+6.2f} +- {row.worth_error:4.2f}  {row.more}, not {row.less}" for row in rows),
+            *(f"{row.effect:+6.2f} +- {row.effect_error:4.2f}  {row.more}, not {row.less}" for row in rows),
         ]
     )

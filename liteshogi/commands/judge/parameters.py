@@ -45,10 +45,10 @@ def as_text(report: EffectsReport) -> str:
         "effects, in hundredths of the effect of twice the nodes:",
         f"{'':28s}  value  moved   by win rate       by move         by loss         time of a node",
     ]
-    rows = sorted(report.parameters.items(), key=lambda row: -abs(row[1].worth) / max(row[1].worth_error, 0.01))
+    rows = sorted(report.parameters.items(), key=lambda row: -abs(row[1].effect) / max(row[1].effect_error, 0.01))
     for name, row in rows:
         lines.append(
-            f"{name:28s} {row.value:6d} {row.moved:+6g} {row.worth:+7.1f} +- {row.worth_error:4.1f} "
+            f"{name:28s} {row.value:6d} {row.moved:+6g} {row.effect:+7.1f} +- {row.effect_error:4.1f} "
             f"{row.moves:+7.1f} +- {row.moves_error:4.1f} {row.loss:+7.1f} +- {row.loss_error:4.1f} "
             f"{row.cost:+7.1f} +- {row.cost_error:4.1f}"
         )

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.elo.strength import Strength, elo_of, in_words, measure_strength, student
+from experiments.elo.strength import Strength, elo_of, elo_text, measure_strength, student
 
 
 def words_of(pairs):
     strength = measure_strength(pairs)
-    return in_words(strength.elo, strength.low, strength.high)
+    return elo_text(strength.elo, strength.low, strength.high)
 
 
 PUBLISHED = [
@@ -80,10 +80,10 @@ def test_few_or_equal_results_have_a_wide_interval():
 
 
 def test_an_asymmetric_interval_is_shown_by_its_ends():
-    assert in_words(12.0, -18.0, 42.0) == "Elo +12 +- 30"
-    assert in_words(100.0, 50.0, 159.0) == "Elo +100 +- 54"
-    assert in_words(100.0, 50.0, 161.0) == "Elo +100 (+50 to +161)"
-    assert in_words(-683.0, -1200.0, -410.0) == "Elo -683 (-1200 to -410)"
+    assert elo_text(12.0, -18.0, 42.0) == "Elo +12 +- 30"
+    assert elo_text(100.0, 50.0, 159.0) == "Elo +100 +- 54"
+    assert elo_text(100.0, 50.0, 161.0) == "Elo +100 (+50 to +161)"
+    assert elo_text(-683.0, -1200.0, -410.0) == "Elo -683 (-1200 to -410)"
     assert words_of(pairs_of((0, 0, 2, 4, 34))) == "Elo +512 (+349 to +822)"
 
 

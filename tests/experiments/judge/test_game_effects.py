@@ -132,8 +132,8 @@ def test_known_effects_of_games_are_found():
         results.see(pair, {"share as black": share + 0.1, "share as white": share - 0.1, "ended": 0})
     for row, factor, true in zip(results.report(design), FACTORS, (3.0, 0.0, -5.0), strict=True):
         assert (row.less, row.more) == (factor.less, factor.more)
-        assert row.worth_error == pytest.approx(15 / 600**0.5, rel=0.2)
-        assert abs(row.worth - true) < 4 * row.worth_error
+        assert row.effect_error == pytest.approx(15 / 600**0.5, rel=0.2)
+        assert abs(row.effect - true) < 4 * row.effect_error
 
 
 def test_a_report_has_every_change_and_the_run_resumes(options, judging, tmp_path, monkeypatch):

@@ -107,7 +107,7 @@ def test_pairs_are_mirrored_and_within_bounds():
 
 
 def test_steps_of_parameters_are_limited_by_their_bounds():
-    """At its upper bound a parameter moves by half of the distance to the lower value; `worth` is for this step."""
+    """At its upper bound a parameter moves by half of the distance to the lower value; `effect` is for this step."""
     chosen = chosen_parameters(("razor_base", "futility_margin"), 100_000)
     design = Design(chosen, {"razor_base": chosen[0].high}, 4.0, 1)
     assert design.moved.tolist() == [2 * chosen[0].step, 4 * chosen[1].step]
@@ -132,10 +132,10 @@ def test_worth_is_for_one_step_up_in_hundredths_of_doubled_nodes():
     found = results.effects(design)
     for one, worth_of_it, cost_of_it in zip(NAMES, worth, cost, strict=True):
         row = found[one]
-        found_worth = [getattr(row, name) for name in ("worth", "moves", "loss")]
+        found_worth = [getattr(row, name) for name in ("effect", "moves", "loss")]
         assert found_worth == pytest.approx([worth_of_it, 2 * worth_of_it, 3 * worth_of_it])
         assert row.cost == pytest.approx(cost_of_it)
-        assert row.worth_error == row.cost_error == 0
+        assert row.effect_error == row.cost_error == 0
 
 
 @pytest.mark.parametrize(("error_of_doubled", "in_vain"), [(0.2, False), (0.3, True)])
@@ -158,7 +158,7 @@ def test_equal_pairs_of_a_position_count_once_in_the_error():
         sides = zip(SIDES, errors, strict=True)
         results.see(number, {f"{name} {side}": error for side, error in sides for name in (*MEASURES, TIME)})
     row = results.effects(design)[NAMES[0]]
-    assert (row.worth, row.worth_error) == pytest.approx((15, 10 * (5 / 3) ** 0.5 / 2), rel=0.01)
+    assert (row.effect, row.effect_error) == pytest.approx((15, 10 * (5 / 3) ** 0.5 / 2), rel=0.01)
 
 
 def test_searches_of_a_pair_are_mirrored_and_the_first_pair_doubles_the_nodes(

@@ -264,7 +264,7 @@ def test_a_progress_table_of_a_plan_is_for_networks_with_a_progress_axis() -> No
     for stacks in ([], ["progress8"]):
         training = checked_training(given | {"stacks": stacks}, "here")
         assert isinstance(training, ValueTraining)
-        tables.append(training.progress_table)
+        tables.append(training.game_progress)
     assert tables == [None, Path("p.bin")]
 
 

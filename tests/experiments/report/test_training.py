@@ -13,7 +13,7 @@ from lite.run_folder import RunPlan
 from lite.training.log import EpochTest
 from lite.training.metrics import CalibrationBin, Report
 from lite.training.options import ValueTraining
-from lite.training.run_plan import plan_training
+from lite.training.run_record import plan_training
 from tests.experiments.report.conftest import made, run_of
 
 BINS = (CalibrationBin(10, 0.4, 0.5),)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from lite.datasets.chunks import ChunkReader
-from lite.datasets.convert import counted
+from lite.datasets.convert import reasons_text
 from lite.datasets.stat import describe
 from lite.records.formats import NO_GAME, NO_RESULT, NO_SCORE, SENNICHITE, RecordError, hcpe_dtype, psv_dtype
 from lite.records.reader import read_all
@@ -364,7 +364,7 @@ def test_stat_describes_data(games: Path, tmp_path: Path) -> None:
 def test_counts_of_one_are_singular() -> None:
     counts = {"games without a position left": 1, "positions of games ended by draw": 1, "positions too early": 2000}
     said = "1 game without a position left, 1 position of games ended by draw, 2,000 positions too early"
-    assert counted(counts) == said
+    assert reasons_text(counts) == said
 
 
 def test_an_error_about_a_full_disk_names_the_file(tmp_path: Path, data_directory: Path) -> None:

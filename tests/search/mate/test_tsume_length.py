@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from liteshogi.commands.mate import Command
-from search.mate.counted import counted_plies
 from search.mate.solver import MateSolver
+from search.mate.tsume_length import tsume_plies_of
 
 FUTILE = "k8/9/1K7/9/9/9/9/9/8R b r2b4g4s4n4l18p 1"
 """The rook's check from 9i can be interposed five times, each time without effect."""
@@ -23,17 +23,17 @@ FUTILE = "k8/9/1K7/9/9/9/9/9/8R b r2b4g4s4n4l18p 1"
 def test_futile_interpositions_count_no_plies(sfen: str, plies: int, counted: int) -> None:
     solver = MateSolver(8)
     assert solver.solve(sfen).plies == plies
-    assert counted_plies(solver, sfen, 60_000) == counted
+    assert tsume_plies_of(solver, sfen, 60_000) == counted
 
 
 def test_a_check_that_only_drops_answer_is_a_mate_in_one() -> None:
-    assert counted_plies(MateSolver(8), "k8/2S6/1K7/9/9/9/9/9/8R b r2b4g3s4n4l18p 1", 60_000) == 1
+    assert tsume_plies_of(MateSolver(8), "k8/2S6/1K7/9/9/9/9/9/8R b r2b4g3s4n4l18p 1", 60_000) == 1
 
 
 def test_without_a_mate_or_time_there_is_no_length() -> None:
     solver = MateSolver(8)
-    assert counted_plies(solver, "startpos", 60_000) is None
-    assert counted_plies(solver, FUTILE, 0) is None
+    assert tsume_plies_of(solver, "startpos", 60_000) is None
+    assert tsume_plies_of(solver, FUTILE, 0) is None
 
 
 def test_the_command_reports_the_length(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ class _OutOfTimeError(Exception):
     """The time limit was reached."""
 
 
-def counted_plies(solver: MateSolver, sfen: str, milliseconds: int) -> int | None:
+def tsume_plies_of(solver: MateSolver, sfen: str, milliseconds: int) -> int | None:
     """Return the plies of the shortest mate without futile interpositions.
 
     Returns None if the position is not proved a mate within the time. Raises ValueError for an SFEN that cannot be read
