@@ -94,9 +94,9 @@ PRINTED: dict[str, Printed] = {
     "report": Printed(("experiments.report.report:Written", "liteshogi.commands.report:PrintedChecks")),
     "demo": Printed(("experiments.demo:DemoReport",)),
     "bench search": Printed(("search.alphabeta.bench:BenchResult", "search.puct.playout_speed:PlayoutSpeed")),
-    "bench engines": Printed(("experiments.speed:SpeedReport",)),
+    "bench engines": Printed(("experiments.engine_speed:SpeedReport",)),
     "bench pipes": Printed(("search.usi.pipe_speed:PipeTimes",)),
-    "bench steps": Printed(("search.alphabeta.bench_steps:StepCosts",)),
+    "bench steps": Printed(("search.alphabeta.step_nodes:StepCosts",)),
     "bench evaluation": Printed(
         ("search.evaluation.evaluation_speed:Times",),
         adds={
@@ -108,12 +108,12 @@ PRINTED: dict[str, Printed] = {
             "source": "Source of the games.",
         },
     ),
-    "bench planes": Printed(("experiments.resnet.bench_planes:PlaneBench",)),
+    "bench planes": Printed(("experiments.resnet.plane_speed:PlaneBench",)),
     "bench reading": Printed(
         ("lite.records.reading_speed:EpochSpeed",), by_name="lite.records.reading_speed:ReadingSpeed"
     ),
     "bench training": Printed((), adds={"*": "Positions per second of one kind of network and computation."}),
-    "bench factory": Printed(("experiments.factory.rates:FactoryRates",)),
+    "bench factory": Printed(("experiments.factory.factory_speed:FactoryRates",)),
     "perft": Printed(("liteshogi.commands.perft:Counted", "search.rules.perft:PerftSpeed")),
     "judge moves": Printed(
         ("experiments.judge.losses:LossReport",),

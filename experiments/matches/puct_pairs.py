@@ -9,9 +9,9 @@ import numpy as np
 from experiments.games.player import PuctPlayer
 from experiments.jobs.protocol import Product
 from experiments.matches.pair import COLOURS, PairSettings, pair_product
-from experiments.zero.exploration import Exploration
-from experiments.zero.puct_game import Game, tree_megabytes
-from experiments.zero.search import search_together
+from experiments.puct_selfplay.exploration import Exploration
+from experiments.puct_selfplay.puct_game import Game, tree_megabytes
+from experiments.puct_selfplay.search import search_together
 from search.puct.engine import Settings
 from search.puct.leaves import Leaves
 from search.puct.onnx_network import open_network

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from experiments.engine_speed import SpeedOptions, measure_speeds
 from experiments.nets.isolated import Isolated
-from experiments.speed import SpeedOptions, measure_speeds
 
 Run = TypeVar("Run")
 ALIKE = 0.05

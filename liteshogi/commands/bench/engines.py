@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import tyro
 
-from experiments.speed import SpeedOptions, SpeedReport, measure_speeds
+from experiments.engine_speed import SpeedOptions, SpeedReport, measure_speeds
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json
 from liteshogi.json_output import json_text

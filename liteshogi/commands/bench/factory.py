@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from experiments.demo import SAMPLE
-from experiments.factory.rates import LABEL_NODES, NODES, measure_factory
+from experiments.factory.factory_speed import LABEL_NODES, NODES, measure_factory
 from liteshogi.commands.arguments import Json, Net, OrSample
 from liteshogi.json_output import json_text
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import tyro
 
-from experiments.resnet.bench_planes import SAMPLE, bench_planes
+from experiments.resnet.plane_speed import SAMPLE, bench_planes
 from liteshogi.commands.arguments import Json, OrSample
 from liteshogi.json_output import json_text
 

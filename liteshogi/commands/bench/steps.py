@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from liteshogi.commands.arguments import Json, Net
 from liteshogi.json_output import json_text
-from search.alphabeta.bench_steps import FULL_SEARCH, compare_steps
+from search.alphabeta.step_nodes import FULL_SEARCH, compare_steps
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lite.training.bench import bench_training
+from lite.training.training_speed import bench_training
 from liteshogi.commands.arguments import Json
 from liteshogi.json_output import json_text
 

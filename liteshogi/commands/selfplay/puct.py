@@ -10,14 +10,14 @@ import tyro
 from experiments.games.player import Ending
 from experiments.jobs.totals_text import as_text
 from experiments.jobs.workforce import Workforce
-from experiments.zero.exploration import Exploration
-from experiments.zero.puct_selfplay import ZeroSelfPlay, zero_self_play
+from experiments.puct_selfplay.exploration import Exploration
+from experiments.puct_selfplay.selfplay import PuctSelfPlay, puct_self_play
 from liteshogi.commands.arguments import Json, Net, Output
 from liteshogi.commands.production import production_json
 
 
 @dataclass(frozen=True)
-class Command(ZeroSelfPlay):
+class Command(PuctSelfPlay):
     """Generate self-play games of a policy-value network with PUCT (hcpe3 with visits). Resumes an interrupted run."""
 
     net: Net
@@ -28,5 +28,5 @@ class Command(ZeroSelfPlay):
     json: Json = False
 
     def run(self) -> None:
-        made = zero_self_play(self)
+        made = puct_self_play(self)
         print(production_json(made) if self.json else as_text(made))

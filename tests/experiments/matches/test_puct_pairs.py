@@ -13,9 +13,9 @@ from experiments.matches.pair import PairSettings
 from experiments.matches.pair_kif import write_pairs
 from experiments.matches.pair_task import PairTask
 from experiments.matches.puct_pairs import STRICT
+from experiments.puct_selfplay.puct_game import Game
+from experiments.puct_selfplay.search import search_together
 from experiments.tuning.tune import Tuning, tune
-from experiments.zero.puct_game import Game
-from experiments.zero.search import search_together
 from lite.records.batch import labelled_dtype
 from lite.records.file import Refusals, decode_games
 from search.puct.engine import Settings, even_network

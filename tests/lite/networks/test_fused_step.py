@@ -21,7 +21,7 @@ from lite.networks.parts import part_bounds
 from lite.networks.row_sums import BLOCK, TableSums
 from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import listed_inputs
-from lite.training.bench import synthetic_batch
+from lite.training.training_speed import synthetic_batch
 from search.rules.shogi import MIRRORED_SQUARE
 
 

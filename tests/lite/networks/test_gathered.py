@@ -20,7 +20,7 @@ from lite.networks.sfnn import SfnnConfig
 from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import listed_inputs
 from lite.records.batch import Batch
-from lite.training.bench import synthetic_batch
+from lite.training.training_speed import synthetic_batch
 from search.evaluation.feature_sets import YANEURAOU_NAMES, feature_set
 from search.rules.shogi import EMPTY, KINDS, KING
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lite.networks.dense import DenseConfig, DensePieceSquareNetwork
 from lite.networks.joined import join
-from lite.training.bench import synthetic_batch
+from lite.training.training_speed import synthetic_batch
 
 BASE = DenseConfig(width=8, hidden=(4, 3), perspectives=2, activation="squared", king="mirrored")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lite.networks.layer_stacks import LayerStacks, positions_by_stack, stack_index, stacked_linear
 from lite.networks.units import SQUARE_GAIN
-from lite.training.bench import synthetic_batch
+from lite.training.training_speed import synthetic_batch
 from search.evaluation.stacks import HANDS, KING_ZONES, PROGRESS, STACK_TOKENS, make_stacks
 from search.rules.shogi import EMPTY, KINDS, KING
 

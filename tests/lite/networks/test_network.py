@@ -16,7 +16,7 @@ from lite.networks.lite_value import LiteConfig, LiteValueNetwork
 from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.networks.untied import UntiedConfig, UntiedNetwork
 from lite.networks.value_network import ValueNetwork, listed_inputs
-from lite.training.bench import synthetic_batch
+from lite.training.training_speed import synthetic_batch
 
 
 class Listing(nn.Module):

@@ -15,11 +15,11 @@ from lite.networks.feature_rows import list_feature_rows
 from lite.networks.nnue import HIDDEN_LIMIT, OUTPUT_LIMIT, KpConfig, NnueNetwork
 from lite.networks.value_network import listed_inputs
 from lite.records.batch import Batch
-from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import load_model, save_model
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
 from lite.training.train import train_value
+from lite.training.training_speed import synthetic_batch
 from search.evaluation.feature_sets import feature_set
 from search.rules.shogi import EMPTY, KINDS, KING
 

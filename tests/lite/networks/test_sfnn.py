@@ -12,8 +12,8 @@ from lite.networks.feature_rows import list_feature_rows
 from lite.networks.nnue import HIDDEN_LIMIT, OUTPUT_LIMIT
 from lite.networks.sfnn import FEATURE_SETS, SfnnConfig, SfnnNetwork
 from lite.records.batch import Batch
-from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import load_model, save_model
+from lite.training.training_speed import synthetic_batch
 from search.evaluation.feature_sets import YANEURAOU_NAMES, feature_set
 from search.rules.shogi import EMPTY, KINDS, KING
 

@@ -11,7 +11,7 @@ import torch
 from lite.networks.dense import DenseConfig
 from lite.networks.transfer import start_from
 from lite.networks.value_network import ValueNetwork
-from lite.training.bench import synthetic_batch
+from lite.training.training_speed import synthetic_batch
 
 SMALL = DenseConfig(width=8, hidden=(4, 3), perspectives=2)
 ALL_PARTS: dict[str, Any] = {

@@ -19,7 +19,6 @@ from lite.networks.lite_value import LiteConfig, LiteValueNetwork
 from lite.networks.nnue import HalfKpConfig
 from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import NetworkConfig
-from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import (
     NETWORK,
     STATE,
@@ -31,6 +30,7 @@ from lite.training.checkpoint import (
     save_state,
     write_tensors,
 )
+from lite.training.training_speed import synthetic_batch
 from search.evaluation.network_file import load_network
 from tests.lite.training.conftest import JSON
 

@@ -15,10 +15,10 @@ from lite.datasets.plan import source_of
 from lite.networks.dense import DenseConfig
 from lite.records.reader import Reader, read_all
 from lite.run_folder import RunPlan, RunWriter
-from lite.training.bench import synthetic_batch
 from lite.training.leakage import MOST_PIECES, LeakageCheck, drawn_from_all, position_hashes
 from lite.training.testing import leakage_warning
 from lite.training.train import train_value
+from lite.training.training_speed import synthetic_batch
 from search.rules.shogi import EMPTY, MIRRORED_SQUARE
 from tests.lite.training.conftest import random_games
 

@@ -20,13 +20,13 @@ from lite.networks.nnue import KpConfig, NnueNetwork
 from lite.networks.sfnn import SfnnConfig, SfnnNetwork
 from lite.networks.transfer import source_stacks, start_from
 from lite.networks.value_network import NetworkConfig
-from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import load_model, save_model
 from lite.training.game_progress import learn_progress_table, read_progress_table
 from lite.training.log import Steps, lines_of, read_log
 from lite.training.loss import value_loss
 from lite.training.options import ValueTraining
 from lite.training.train import train_value
+from lite.training.training_speed import synthetic_batch
 from lite.training.win_rate_model import WinRateModel
 from search.evaluation.evaluation_speed import random_network
 from search.evaluation.network import PAIRWISE

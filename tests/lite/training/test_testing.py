@@ -13,10 +13,10 @@ from export.fold import Folding, FoldReport, fold_file
 from lite.networks.value_network import listed_inputs
 from lite.records.formats import hcpe_dtype
 from lite.records.reader import read_all
-from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import load_model
 from lite.training.testing import load_predictor, measure_value_network
 from lite.training.train import train_value
+from lite.training.training_speed import synthetic_batch
 from liteshogi.commands.test import Command as JudgeNet
 from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import EvalNetwork, Layer, evaluate_reference

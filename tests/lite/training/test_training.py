@@ -24,7 +24,6 @@ from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
 from lite.records.reader import read_all
 from lite.training import targets
 from lite.training import train as training
-from lite.training.bench import bench_training, synthetic_batch
 from lite.training.checkpoint import load_model, load_state
 from lite.training.log import EpochTest, Steps, lines_of, positions_learnt, read_log
 from lite.training.optimiser import OptimiserConfig
@@ -32,6 +31,7 @@ from lite.training.progress import Progress
 from lite.training.run import Outcome, Run
 from lite.training.testing import measure_value_network
 from lite.training.train import ValueTask, train_value
+from lite.training.training_speed import bench_training, synthetic_batch
 from search.rules.shogi import MIRRORED_SQUARE
 from search.system.options import OptionError
 from tests.lite.training.conftest import value_run

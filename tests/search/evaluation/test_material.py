@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lite.training.bench import synthetic_batch
 from lite.training.metrics import material
+from lite.training.training_speed import synthetic_batch
 from search.evaluation.material import material_network
 from search.evaluation.network import centipawns_reference, evaluate_reference
 from search.evaluation.static_evaluation import evaluate_sfens

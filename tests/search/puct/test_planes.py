@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cshogi.dlshogi import make_input_features, make_move_label
 
-from experiments.resnet.bench_planes import SAMPLE, bench_planes, compare_planes
+from experiments.resnet.plane_speed import SAMPLE, bench_planes, compare_planes
 from lite.records.batch import Batch
 from lite.records.reader import Reader
 from search.puct.planes import (
@@ -107,5 +107,5 @@ def test_the_bench_compares_and_measures() -> None:
 
 
 def test_a_clock_too_coarse_for_the_bench_gives_0(monkeypatch) -> None:
-    monkeypatch.setattr("experiments.resnet.bench_planes.time.thread_time", lambda: 0.0)
+    monkeypatch.setattr("experiments.resnet.plane_speed.time.thread_time", lambda: 0.0)
     assert {"float32_us": 0.0, "ratio": 0.0}.items() <= asdict(bench_planes((SAMPLE,), 64)).items()

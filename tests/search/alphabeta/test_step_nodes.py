@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from search.alphabeta.bench_steps import FULL_SEARCH, compare_steps
 from search.alphabeta.parameters import STEPS
+from search.alphabeta.step_nodes import FULL_SEARCH, compare_steps
 from search.system.options import OptionError
 
 
 def test_every_step_is_left_out_once(monkeypatch):
-    monkeypatch.setattr("search.alphabeta.bench_steps.HASH_MB", 1)
+    monkeypatch.setattr("search.alphabeta.step_nodes.HASH_MB", 1)
     rows = compare_steps("default", 3, 5_000).rows
     assert list(rows) == [FULL_SEARCH, *STEPS]
     assert rows[FULL_SEARCH].ratio == 1

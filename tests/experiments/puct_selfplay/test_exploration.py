@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.zero.exploration import Exploration
+from experiments.puct_selfplay.exploration import Exploration
 
 
 @given(

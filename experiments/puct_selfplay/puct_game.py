@@ -6,7 +6,7 @@ import numpy as np
 
 from experiments.games.compiled_game import MATE, UNFINISHED, begin_game, enter_move, game_dtype, rules_end
 from experiments.games.player import Ending, PlayedGame, finished_game
-from experiments.zero.exploration import Exploration
+from experiments.puct_selfplay.exploration import Exploration
 from search.puct.engine import Settings
 from search.puct.tree import PROVED_WIN, UNPROVED
 from search.puct.tree_memory import Tree

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from experiments.jobs.protocol import Stopped
-from experiments.zero.search import search_together
+from experiments.puct_selfplay.search import search_together
 from search.puct.engine import PuctEngine, Settings, even_network
 from search.puct.leaves import Leaves
 from search.puct.planes import LABELS, PLANES1

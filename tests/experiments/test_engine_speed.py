@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.speed import PlayerSpeed, SpeedOptions, TimedPlayer, TimedSearch, compare_speeds, measure_speeds
+from experiments.engine_speed import PlayerSpeed, SpeedOptions, TimedPlayer, TimedSearch, compare_speeds, measure_speeds
 from liteshogi.commands.bench.engines import Command
 from search.system.options import OptionError
 

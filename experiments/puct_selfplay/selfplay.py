@@ -17,9 +17,9 @@ from experiments.jobs.protocol import Product
 from experiments.jobs.workforce import Workforce
 from experiments.network_kinds.kind import network_file_of
 from experiments.network_kinds.policy_value_bytes import network_bytes
-from experiments.zero.exploration import Exploration
-from experiments.zero.puct_game import Game, tree_megabytes
-from experiments.zero.search import search_together
+from experiments.puct_selfplay.exploration import Exploration
+from experiments.puct_selfplay.puct_game import Game, tree_megabytes
+from experiments.puct_selfplay.search import search_together
 from lite.datasets.plan import flat, plan_run
 from lite.records.formats import HCPE3, MOST_VISITS
 from search.puct.engine import Settings
@@ -30,7 +30,7 @@ from search.system.options import OptionError
 
 
 @dataclass(frozen=True)
-class ZeroSelfPlay:
+class PuctSelfPlay:
     """Options of self-play by PUCT."""
 
     net: str
@@ -76,11 +76,11 @@ class ZeroSelfPlay:
         check_numbers(self, "games")
 
 
-def zero_self_play(options: ZeroSelfPlay) -> Production:
+def puct_self_play(options: PuctSelfPlay) -> Production:
     """Play until the folder has its number of positions; returns the folder's totals. Raises as `produce` does."""
     options.check()
     lines = ("startpos",) if options.openings is None else read_openings(options.openings)
-    task = ZeroTask(
+    task = PuctTask(
         network_bytes(options.net),
         Openings(lines, *options.random_plies),
         options.ending,
@@ -92,7 +92,7 @@ def zero_self_play(options: ZeroSelfPlay) -> Production:
         options.seed,
     )
     # Without the fields of a subclass, such as a command's.
-    fixed = {option.name for option in fields(ZeroSelfPlay)} - {"output", "positions", "workforce", "net"}
+    fixed = {option.name for option in fields(PuctSelfPlay)} - {"output", "positions", "workforce", "net"}
     named = {name: value for name, value in asdict(options).items() if name in fixed}
     deciding = {**flat(named), "openings": hashlib.sha256("\n".join(lines).encode()).hexdigest()}
     nets = {"net": network_file_of(options.net)}
@@ -102,7 +102,7 @@ def zero_self_play(options: ZeroSelfPlay) -> Production:
 
 
 @dataclass(frozen=True)
-class ZeroTask:
+class PuctTask:
     """Everything a worker needs to play games."""
 
     network: bytes
@@ -117,15 +117,15 @@ class ZeroTask:
     """Games of a job, played side by side."""
     seed: int
 
-    def open(self) -> ZeroWorker:
+    def open(self) -> PuctWorker:
         """Create a worker."""
-        return ZeroWorker(self)
+        return PuctWorker(self)
 
 
-class ZeroWorker:
+class PuctWorker:
     """Plays the games of jobs, which are numbers."""
 
-    def __init__(self, task: ZeroTask) -> None:
+    def __init__(self, task: PuctTask) -> None:
         self._task = task
         self._model = open_network(task.network)
         self._leaves = Leaves(task.games)

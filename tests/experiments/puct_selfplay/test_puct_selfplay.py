@@ -21,14 +21,14 @@ from experiments.games.openings import Openings
 from experiments.games.player import Ending
 from experiments.jobs.workforce import Workforce
 from experiments.network_kinds.policy_value_bytes import network_bytes
+from experiments.puct_selfplay.exploration import Exploration
+from experiments.puct_selfplay.puct_game import Game
+from experiments.puct_selfplay.search import search_together
+from experiments.puct_selfplay.selfplay import PuctSelfPlay, PuctTask, puct_self_play
 from experiments.resnet.network import ResnetConfig
 from experiments.resnet.policy_target import policy_target
 from experiments.resnet.testing import load_predictor
 from experiments.resnet.train import ResnetTraining, train_resnet
-from experiments.zero.exploration import Exploration
-from experiments.zero.puct_game import Game
-from experiments.zero.puct_selfplay import ZeroSelfPlay, ZeroTask, zero_self_play
-from experiments.zero.search import search_together
 from lite.records.formats import candidate_dtype, game_dtype, move_dtype
 from lite.records.reader import read_all
 from search.puct.engine import Settings, even_network
@@ -68,7 +68,7 @@ def shards(folder: Path) -> list[bytes]:
 
 
 def test_games_are_readable_by_cshogi(onnx_file: Path, tmp_path: Path) -> None:
-    report = zero_self_play(ZeroSelfPlay(str(onnx_file), tmp_path / "a", 300, workforce=Workforce(2), **QUICK))
+    report = puct_self_play(PuctSelfPlay(str(onnx_file), tmp_path / "a", 300, workforce=Workforce(2), **QUICK))
     games = shards(tmp_path / "a")
     assert report.count("games") == len(games) == len(set(games))
     batch = read_all([tmp_path / "a"], read_visits=True)
@@ -80,10 +80,10 @@ def test_games_are_readable_by_cshogi(onnx_file: Path, tmp_path: Path) -> None:
     assert report.count("nodes") <= PLAYOUTS * report.count("positions") + PLAYOUTS * report.count("games")
 
 
-def task(onnx_file: Path) -> ZeroTask:
+def task(onnx_file: Path) -> PuctTask:
     exploration, settings = Exploration(), Settings()
     network = network_bytes(str(onnx_file))
-    return ZeroTask(network, Openings(), Ending(max_moves=30), exploration, settings, 0.0, PLAYOUTS, 4, 1)
+    return PuctTask(network, Openings(), Ending(max_moves=30), exploration, settings, 0.0, PLAYOUTS, 4, 1)
 
 
 def test_a_job_depends_only_on_its_number(onnx_file: Path) -> None:
@@ -104,13 +104,13 @@ def test_games_vary_only_by_exploration(onnx_file: Path) -> None:
 
 
 def test_a_trained_network_is_exported_automatically(trained: Path, onnx_file: Path, tmp_path: Path) -> None:
-    zero_self_play(ZeroSelfPlay(str(trained), tmp_path / "a", 100, workforce=Workforce(1), **QUICK))
-    zero_self_play(ZeroSelfPlay(str(onnx_file), tmp_path / "b", 100, workforce=Workforce(1), **QUICK))
+    puct_self_play(PuctSelfPlay(str(trained), tmp_path / "a", 100, workforce=Workforce(1), **QUICK))
+    puct_self_play(PuctSelfPlay(str(onnx_file), tmp_path / "b", 100, workforce=Workforce(1), **QUICK))
     assert shards(tmp_path / "a") == shards(tmp_path / "b")
 
 
 def test_a_generation_learns_the_visits_of_the_previous_one(trained: Path, tmp_path: Path) -> None:
-    zero_self_play(ZeroSelfPlay(str(trained), tmp_path / "games", 400, workforce=Workforce(1), **QUICK))
+    puct_self_play(PuctSelfPlay(str(trained), tmp_path / "games", 400, workforce=Workforce(1), **QUICK))
     options = ResnetTraining(
         data=(tmp_path / "games",),
         output=tmp_path / "next",
@@ -204,5 +204,5 @@ def test_invalid_options_are_refused(onnx_file: Path, tmp_path: Path) -> None:
     ):
         options = {"net": str(onnx_file), "output": tmp_path / "a"} | wrong
         with pytest.raises((ValueError, OSError), match=words):
-            zero_self_play(ZeroSelfPlay(**options))
+            puct_self_play(PuctSelfPlay(**options))
     assert not (tmp_path / "a").exists()
