@@ -9,8 +9,8 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, fields, replace
-from itertools import chain
+from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -18,41 +18,29 @@ from experiments.elo.strength import elo_text
 from experiments.jobs.jobs import run_jobs
 from experiments.jobs.progress import Progress
 from experiments.jobs.workforce import Workforce
-from experiments.labels.yardstick import check_scores
 from experiments.nets.columns import with_error
 from experiments.nets.data import choose_positions
 from experiments.nets.games import Tournament, check_play, refuse_other_play
 from experiments.nets.isolated import Isolated
-from experiments.nets.plan import Measures, Plan, Point, plan_of
+from experiments.nets.plan import Plan, Point, plan_of
 from experiments.nets.plan_file import is_shipped_plan, merged, read_change, read_entries
-from experiments.nets.results import Failed, File, Games, Measured, NetResult, Results, StepTimes, difference, titled
+from experiments.nets.results import Failed, File, NetResult, Results, StepTimes, titled
 from experiments.nets.sampler import Sampler
+from experiments.nets.sets import make_sets, require_measures
 from experiments.nets.summary import fill_page, read_page, summary
 from experiments.nets.timing import StepsRun, alone, machine_cores
-from experiments.nets.work import (
-    OPTIONS,
-    POINTS,
-    PROGRESS,
-    STAGE,
-    Place,
-    PointTask,
-    place_of,
-    refuse_other_options,
-    result_of,
-)
+from experiments.nets.unchanged import refuse_changes, unchanged_files
+from experiments.nets.work import PROGRESS, STAGE, Place, PointTask, place_of, result_of
 from experiments.network_kinds.kind import Kind, UnplayableNetwork, UnsuitableNetwork, kind_of
 from lite.amounts import amount
-from lite.datasets.description import describe_data
-from lite.datasets.provenance import digest_of, sha256_of
+from lite.datasets.provenance import digest_of
 from lite.progress_line import clock
-from lite.run_folder import RunPlan, RunWriter, find_run, read_lines
-from lite.training.testing import check_games
+from lite.run_folder import RunPlan, RunWriter
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
 from search.system.bounds import MOST_AT_ONCE, check_numbers
 from search.system.files import message_of, write_atomically
 from search.system.interrupt import ends_as_interrupts, interrupt_flag
-from search.system.options import OptionError
 
 SAMPLE = Path(__file__).parents[1] / "sample"
 SAMPLES = ((SAMPLE / "teacher_sample.hcpe3",), (SAMPLE / "valid_sample.hcpe3",))
@@ -60,8 +48,6 @@ SAMPLES = ((SAMPLE / "teacher_sample.hcpe3",), (SAMPLE / "valid_sample.hcpe3",))
 VERB = "sweep"
 TABLE = "table.md"
 """File of the tables in the folder of the plan."""
-MEASURES = "measures"
-"""Name of the result that holds the measures of the networks."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +114,39 @@ class SweepReport:
 def run_sweep(sweep: Sweep) -> SweepReport:
     """Do the remaining work of a plan. Raises OSError, ValueError, or KeyboardInterrupt; results are kept."""
     entries = sweep.entries()
-    run = _Run(sweep, plan_of(entries, str(sweep.plan)))
-    run.check()
-    record = RunPlan(VERB, goal={"plan": entries, "file": str(sweep.plan)}, files=run.files())
+    plan = plan_of(entries, str(sweep.plan))
+    _check(sweep, plan)
+    digests = {name: digest_of(Path(name)) for name in plan.files() if Path(name).exists()}
+    goal = {"plan": entries, "file": str(sweep.plan)}
+    record = RunPlan(VERB, goal=goal, files=unchanged_files(digests, sweep.output))
     with RunWriter(sweep.output, record) as writer:
-        run.writer, run.results = writer, Results.of(writer)
-        return run.do()
+        return _Run(sweep, plan, digests, writer, Results.of(writer)).do()
+
+
+def _check(sweep: Sweep, plan: Plan) -> None:
+    """Raise OSError or ValueError for a plan that cannot be carried out, before anything is written."""
+    if sweep.workers is not None:
+        check_numbers(sweep, "workers", most=MOST_AT_ONCE)
+    try:
+        plan.check_effects(sweep.games)
+    except ValueError as error:
+        raise ValueError(f"{sweep.plan}: {error}") from None
+    if sweep.games and plan.playing is not None:
+        check_play(plan.playing, str(sweep.plan), sweep.output)
+    if sweep.page is not None:
+        read_page(sweep.page, plan)
+
+
+def _check_peer(point: Point, plan_file: Path) -> None:
+    """Raise OSError or ValueError for a network made elsewhere that cannot be measured and timed."""
+    if not network_file(point.net).exists():
+        raise FileNotFoundError(f"{plan_file}: peer {point.name!r}: {point.net}: no such network")
+    kind = kind_of(point.net)
+    if kind is Kind.POLICY_VALUE_ONNX:
+        raise UnsuitableNetwork(point.net, kind, "which a sweep measures only where it has trained it")
+    if kind is not Kind.FOLDED:
+        raise UnplayableNetwork(point.net, kind)
+    load_network(point.net)
 
 
 @dataclass
@@ -142,14 +155,13 @@ class _Run:
 
     sweep: Sweep
     plan: Plan
-    failed: dict[str, str] = field(default_factory=dict)
-    digests: dict[str, str] = field(default_factory=dict)
+    digests: Mapping[str, str]
     """Digests of the files that the plan does not make."""
-    unmade: dict[str, str] = field(default_factory=dict)
+    writer: RunWriter
+    results: Results
+    failed: dict[str, str] = field(default_factory=dict)
+    unmade: Mapping[str, str] = field(default_factory=dict)
     """Reasons why sets could not be made."""
-    results: Results = field(init=False)
-    writer: RunWriter = field(init=False)
-    _numbered: int = 0
 
     @property
     def folder(self) -> Path:
@@ -159,152 +171,36 @@ class _Run:
     def place(self) -> Place:
         return place_of(self.plan, self.folder)
 
-    def check(self) -> None:
-        """Raise OSError or ValueError for a plan that cannot be carried out, before anything is written."""
-        if self.sweep.workers is not None:
-            check_numbers(self.sweep, "workers", most=MOST_AT_ONCE)
-        try:
-            self.plan.check_effects(self.sweep.games)
-        except ValueError as error:
-            raise ValueError(f"{self.sweep.plan}: {error}") from None
-        if self.sweep.games and self.plan.playing is not None:
-            check_play(self.plan.playing, str(self.sweep.plan), self.folder)
-        if self.sweep.page is not None:
-            read_page(self.sweep.page, self.plan)
-
-    def files(self) -> dict[str, str]:
-        """Return {path: digest} of all files that results depend on; what has gone keeps its digest.
-
-        Raises ValueError for a file that has changed since results were made with it."""
-        before = find_run(self.folder)
-        kept = before.files if before is not None and self._has_results() else {}
-        found = {}
-        for name in self.plan.files():
-            if (path := Path(name)).exists():
-                found[str(path.absolute())] = self.digests[name] = digest_of(path)
-                if kept.get(str(path.absolute()), self.digests[name]) != self.digests[name]:
-                    raise OptionError(
-                        f"{name}: has changed since results of {self.folder} were made with it; restore it, or choose "
-                        "another `output`",
-                        "output",
-                    )
-        return {**kept, **found}
-
-    def _has_results(self) -> bool:
-        """Return whether the folder has anything that was made with the files: more than failures."""
-        steps = (path for path in (self.folder / POINTS).glob("*/*.json") if path.name != OPTIONS)
-        return any(steps) or any(read_lines(self.folder, NetResult, Games, StepTimes, File))
-
     def do(self) -> SweepReport:
         """Do the remaining work, and keep it in `results`."""
-        results = self.results
-        self._refuse_changes()
-        play = self.plan.playing if self.sweep.games else None
+        plan, results = self.plan, self.results
+        refuse_changes(plan, self.place, results)
+        play = plan.playing if self.sweep.games else None
         if play is not None:
             refuse_other_play(results, play, self.folder)
-        source = _Source(self.plan, self.folder, results)
+        source = _Source(plan, self.folder, results)
         if source.work:
             for point in source.left:
                 if point.net:
-                    self._check_peer(point)
-            self._make_sets(source)
-            self._require_measures()
+                    _check_peer(point, self.sweep.plan)
+            self.unmade = make_sets(plan, source.learnt(), self.place, results, Workforce(ray=self.sweep.ray))
+            require_measures(plan.measure, self.place)
         self._do_points(source)
         self._time_steps()
         matches_failed = False
         if play is not None:
-            matches_failed = self._play(Tournament(self.plan, play, results, self.folder, self.sweep.ray))
+            matches_failed = self._play(Tournament(plan, play, results, self.folder, self.sweep.ray))
         self._keep_tables()
         if self.sweep.page is not None:
-            fill_page(self.sweep.page, self.plan, results)
+            fill_page(self.sweep.page, plan, results)
         done, table = len(results.all(NetResult)), str(self.folder / TABLE)
         return SweepReport(str(self.folder), done, self.failed, table, matches_failed)
-
-    def _check_peer(self, point: Point) -> None:
-        """Raise OSError or ValueError for a network made elsewhere that cannot be measured and timed."""
-        if not network_file(point.net).exists():
-            raise FileNotFoundError(f"{self.sweep.plan}: peer {point.name!r}: {point.net}: no such network")
-        kind = kind_of(point.net)
-        if kind is Kind.POLICY_VALUE_ONNX:
-            raise UnsuitableNetwork(point.net, kind, "which a sweep measures only where it has trained it")
-        if kind is not Kind.FOLDED:
-            raise UnplayableNetwork(point.net, kind)
-        load_network(point.net)
-
-    def _refuse_changes(self) -> None:
-        """Raise ValueError where results are of other measures, sets, options or networks than the plan has."""
-        results, measures = self.results, self.plan.measure
-        before = results.find(Measured, MEASURES)
-        measured = results.all(NetResult) or any((self.folder / POINTS).glob("*/test.json"))
-        if before is not None and measured and before.of != measures:
-            others = ", ".join(
-                f"{one.name} {getattr(before.of, one.name)!r}, not {getattr(measures, one.name)!r}"
-                for one in fields(Measures)
-                if getattr(before.of, one.name) != getattr(measures, one.name)
-            )
-            raise OptionError(
-                f"{self.folder}: its points were measured with {others}; restore that, or choose another `output`",
-                "output",
-            )
-        if before is None or before.of != measures:
-            results.add(Measured(MEASURES, 0, of=measures))
-        for made in results.all(File):
-            entry = self.plan.data.get(made.name)
-            if entry and made.made_of and (words := difference(made.made_of, entry)):
-                raise OptionError(
-                    f"{self.folder}: {made.name} was made with {words}; rename the set, or choose another `output`",
-                    "output",
-                )
-        for point in self.plan.listed:
-            if (folder := self.place.point(point)).exists():
-                refuse_other_options(point, folder)
-            net = results.find(NetResult, *point.key)
-            if net and point.net and net.sha256 != sha256_of(network_file(point.net)):
-                raise ValueError(
-                    f"{self.folder}: {point.name} was measured with another network than {point.net}; rename it"
-                )
-
-    def _make_sets(self, source: _Source) -> None:
-        """Make the sets that points which are left learn from or are measured on, each after those that it is made of.
-
-        A set that cannot be made fails the points that learn from it; raises OSError or ValueError for a measure's."""
-        workforce, measured = Workforce(ray=self.sweep.ray), self.plan.measure.files()
-        (self.folder / "data").mkdir(exist_ok=True)
-
-        def make(name: str) -> None:
-            path = self.place.of(name)
-            if name not in self.plan.sets or (self.results.find(File, name) is not None and path.exists()):
-                return
-            data = self.plan.sets[name]
-            for one in data.sources:
-                make(one)
-            print(f"making {name}", file=sys.stderr, flush=True)
-            data.way.make([self.place.of(one) for one in data.sources], path, workforce)
-            self.results.add(File(name, 0, of=describe_data(path), made_of=self.plan.data[name]))
-
-        learnt = self.plan.sets if source.sampler else [n for one in source.left for n in one.options.get("data", ())]
-        for name in dict.fromkeys((*measured, *learnt)):
-            try:
-                make(name)
-            except (OSError, ValueError) as error:
-                if name in measured:
-                    raise
-                self.unmade[name] = message_of(error)
-
-    def _require_measures(self) -> None:
-        """Raise FileNotFoundError or ValueError for measures that would fail when the first network is trained."""
-        measures = self.plan.measure
-        if measures.yardstick:
-            check_scores(tuple(map(self.place.of, measures.yardstick)))
-        for name in measures.files():
-            if not self.place.of(name).exists():
-                raise FileNotFoundError(f"{name}: there is no such file; correct the plan's [measure], which names it")
-        check_games(tuple(map(self.place.of, measures.valid)))
 
     def _do_points(self, source: _Source) -> None:
         done = set(source.done)
         failed: set[tuple[str, int]] = set()
         under_way: dict[int, Point] = {}
+        numbers = count(1)
 
         def measure() -> tuple[int, str]:
             stages = [f"{point.label}: {self._stage(point)}" for point in list(under_way.values())[: self._workers()]]
@@ -335,9 +231,9 @@ class _Run:
                 except (OSError, ValueError) as error:
                     keep(point, Failed(point.name, point.seed, label=point.label, why=message_of(error)))
                     continue
-                self._numbered += 1
-                under_way[self._numbered] = point
-                yield self._numbered, point
+                number = next(numbers)
+                under_way[number] = point
+                yield number, point
 
         task = PointTask(self.place, self.plan.measure)
         with interrupt_flag() as interrupted, Progress(source.total, measure) as progress:
@@ -367,7 +263,7 @@ class _Run:
     def _digests(self, point: Point) -> dict[str, str]:
         """Return the digests of a point's training data: sets that are made again may differ."""
         made = {file.name: file.of.sha256 for file in self.results.all(File)}
-        known = self.digests | made
+        known = {**self.digests, **made}
         return {name: known[name] for name in point.options.get("data", ()) if name in known}
 
     def _stage(self, point: Point) -> str:
@@ -431,6 +327,7 @@ class _Source:
     """The points that are not done, wave by wave."""
 
     def __init__(self, plan: Plan, folder: Path, results: Results) -> None:
+        self._plan = plan
         known = plan.known_points()
         self.left = [point for point in known if results.find(NetResult, *point.key) is None]
         """The points that are known before any is done."""
@@ -442,6 +339,12 @@ class _Source:
         self.total = len(known) + (plan.points if self.sampler else 0)
         """Number of points, with those that are done."""
         self.work = bool(self.left) or (self.sampler is not None and self.sampler.chosen() < plan.points)
+
+    def learnt(self) -> Iterable[str]:
+        """Return the files and sets that points learn from; of a sampler's points all sets of the plan."""
+        if self.sampler is not None:
+            return self._plan.sets
+        return [name for point in self.left for name in point.options.get("data", ())]
 
     def waves(self) -> Iterator[Iterable[Point]]:
         """Yield points in waves: those of a wave begin from networks of earlier ones."""
