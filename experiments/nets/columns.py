@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from experiments.drawing.markdown import markdown_table
 from experiments.elo.strength import elo_text
-from experiments.nets.plan import Plan, Point, by_kind, shared_texts
+from experiments.nets.labels import single_values, varied_options
+from experiments.nets.plan import Plan, Point
 from experiments.nets.results import EVEN, Failed, Games, NetResult, Results, Standing, StepTimes, games_key, titled
 from experiments.nets.space import option_label
 from experiments.nets.timing import ALIKE
@@ -107,8 +108,7 @@ def _labelled(rows: Sequence[Row], points: Iterable[Point]) -> list[Row]:
     """Return rows whose labels show the options that differ among the points of this plan and the networks of earlier
     ones; those that were given a name keep it."""
     given = [*((one.name, one.options) for one in points), *((row.net.name, row.net.options) for row in rows)]
-    unnamed = by_kind(options for name, options in given if _DIGEST.fullmatch(name))
-    varied = {kind: shared_texts(of) for kind, of in unnamed.items()}
+    varied = varied_options(single_values(options) for name, options in given if _DIGEST.fullmatch(name))
 
     def label(row: Row) -> str:
         if not _DIGEST.fullmatch(row.net.name):

@@ -17,8 +17,9 @@ from experiments.arena.engine_match import EngineMatchReport, UsiMatch, play_usi
 from experiments.arena.process import check_arena
 from experiments.matches.in_process_match import Match, MatchReport, play_match
 from experiments.nets.columns import rows_of
+from experiments.nets.entries import Play
 from experiments.nets.isolated import Isolated
-from experiments.nets.plan import Plan, Play
+from experiments.nets.plan import Plan
 from experiments.nets.results import Failed, Games, NetResult, Results, SpeedOf, Standing, games_key
 from experiments.nets.timing import ALIKE, machine_cores, speed_ratio
 from experiments.network_kinds.kind import Kind, kind_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from experiments.nets.plan import Measures
+from experiments.nets.entries import Measures
 from experiments.nets.steps import Folded, Size, Tested, Trained
 from experiments.nets.timing import Timed
 from lite.datasets.description import DataContent

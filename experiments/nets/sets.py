@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from experiments.jobs.workforce import Workforce
 from experiments.labels.yardstick import check_scores
-from experiments.nets.plan import Measures, Plan
+from experiments.nets.entries import Measures
+from experiments.nets.plan import Plan
 from experiments.nets.results import File, Results
 from experiments.nets.work import Place
 from lite.datasets.description import describe_data

@@ -78,6 +78,15 @@ def ends(choices: Choices) -> tuple[Any, ...]:
     return choices.low, choices.high
 
 
+def extremes(space: Space) -> Iterator[Mapping[str, Any]]:
+    """Yield combinations that contain every checked value."""
+    first = {name: ends(choices)[0] for name, choices in space.items()}
+    yield first
+    for name, choices in space.items():
+        for value in ends(choices)[1:]:
+            yield first | {name: value}
+
+
 def option_label(name: str, value: Any, shared: Container[str] = ()) -> str:
     """Return an option with its value as labels show it: `width 64`, `shortcut`, `no shortcut`.
 

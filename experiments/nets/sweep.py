@@ -18,11 +18,12 @@ from experiments.elo.strength import elo_text
 from experiments.jobs.jobs import run_jobs
 from experiments.jobs.progress import Progress
 from experiments.jobs.workforce import Workforce
+from experiments.nets.checked_plan import check_effects, plan_of
 from experiments.nets.columns import with_error
 from experiments.nets.data import choose_positions
 from experiments.nets.games import Tournament, check_play, refuse_other_play
 from experiments.nets.isolated import Isolated
-from experiments.nets.plan import Plan, Point, plan_of
+from experiments.nets.plan import Plan, Point
 from experiments.nets.plan_file import is_shipped_plan, merged, read_change, read_entries
 from experiments.nets.results import Failed, File, NetResult, Results, StepTimes, titled
 from experiments.nets.sampler import Sampler
@@ -128,7 +129,7 @@ def _check(sweep: Sweep, plan: Plan) -> None:
     if sweep.workers is not None:
         check_numbers(sweep, "workers", most=MOST_AT_ONCE)
     try:
-        plan.check_effects(sweep.games)
+        check_effects(plan, sweep.games)
     except ValueError as error:
         raise ValueError(f"{sweep.plan}: {error}") from None
     if sweep.games and plan.playing is not None:

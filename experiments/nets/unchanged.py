@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 
-from experiments.nets.plan import Measures, Plan
+from experiments.nets.entries import Measures
+from experiments.nets.plan import Plan
 from experiments.nets.results import File, Games, Measured, NetResult, Results, StepTimes, difference
 from experiments.nets.work import OPTIONS, POINTS, Place, refuse_other_options
 from lite.datasets.provenance import sha256_of

@@ -17,8 +17,9 @@ from typing import Any, TypeVar
 
 from experiments.jobs.protocol import Product
 from experiments.nets.data import CUT_SUFFIXES, cut_suffix
+from experiments.nets.entries import Measures
 from experiments.nets.isolated import Isolated
-from experiments.nets.plan import Measures, Plan, Point
+from experiments.nets.plan import Plan, Point
 from experiments.nets.results import Failed, NetResult
 from experiments.nets.steps import Folded, FoldStep, MeasureStep, Tested, Trained, TrainStep, size_of
 from experiments.nets.timing import Timed, machine_cores, time_residual_network, time_value_network

@@ -9,10 +9,11 @@ from typing import Any
 
 from experiments.elo.strength import student
 from experiments.nets.budgets import best_within, budgets_as_markdown
+from experiments.nets.checked_plan import plan_of
 from experiments.nets.columns import ALL, by_cost, failures, nets_as_markdown, rows_of, warnings_as_markdown
 from experiments.nets.columns import Row as Net
 from experiments.nets.effects import Pair, effects_as_markdown, pairs_of
-from experiments.nets.plan import Plan, plan_of
+from experiments.nets.plan import Plan
 from experiments.nets.results import NetResult, Results
 from experiments.nets.seeds import by_label, mean_of
 from experiments.nets.space import option_label

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.nets.plan import plan_of
+from experiments.nets.checked_plan import plan_of
 from experiments.nets.plan_file import read_entries
 from liteshogi import __main__ as front_door
 from liteshogi.verbs import SECTIONS, VERBS, correction

@@ -240,7 +240,7 @@ def read_configuration(path: Path) -> object:
 
 
 def read_plan(path: Path) -> object:
-    from experiments.nets.plan import plan_of
+    from experiments.nets.checked_plan import plan_of
     from experiments.nets.plan_file import read_entries
 
     plan = plan_of(read_entries(path), str(path))

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from experiments.nets.plan import Plan, Point, plan_of
+from experiments.nets.checked_plan import plan_of
+from experiments.nets.plan import Plan, Point
 from experiments.nets.plan_file import read_entries
 from experiments.nets.results import Games, NetResult, Results, Standing
 from experiments.nets.steps import Size, Tested, Trained

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from experiments.arena.engine_match import UsiMatch
 from experiments.matches.in_process_match import Match
 from experiments.nets import games
+from experiments.nets.entries import Play
 from experiments.nets.games import Tournament, near_front, players_of
-from experiments.nets.plan import Plan, Play, Point
+from experiments.nets.plan import Plan, Point
 from experiments.nets.results import Failed, Games, NetResult, Results, Standing
 from experiments.nets.sweep import Sweep, run_sweep
 from experiments.nets.timing import SpeedRatio

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from experiments.nets.plan import plan_of
+from experiments.nets.checked_plan import check_effects, plan_of
 from experiments.nets.plan_file import PLANS, read_change, read_entries
 from experiments.nets.space import Range
 from experiments.nets.sweep import Sweep
@@ -219,7 +219,7 @@ def test_invalid_plans_are_refused(changes: dict[str, Any], words: str) -> None:
 def test_a_sweep_refuses_entries_without_effect_that_a_report_ignores(changes: dict[str, Any], words: str) -> None:
     plan = planned(**changes)
     with pytest.raises(ValueError, match=words):
-        plan.check_effects(plays=False)
+        check_effects(plan, plays=False)
 
 
 @pytest.mark.parametrize("text", ["a =", "a." * 300 + "b = 1"])
@@ -278,12 +278,12 @@ def test_a_progress_table_of_a_plan_is_for_networks_with_a_progress_axis() -> No
 def test_a_sweep_refuses_corrections_that_cannot_be_added_to_their_network(options: dict[str, Any]) -> None:
     plan = planned(**options)
     with pytest.raises(ValueError, match=r"^(a|lite): `correct` squared-64-16: a correction must be a dense network"):
-        plan.check_effects(plays=False)
+        check_effects(plan, plays=False)
 
 
 def test_a_correction_may_learn_from_part_of_the_data() -> None:
     fitting = {"correct": "squared-64-16", "perspectives": 2, "activation": "squared", "hidden": [8]}
-    planned(point=[{"name": "a", "positions": 1000, **fitting}]).check_effects(plays=False)
+    check_effects(planned(point=[{"name": "a", "positions": 1000, **fitting}]), plays=False)
 
 
 def test_labels_distinguish_values_that_are_alike_in_brief() -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from experiments.nets.checked_plan import plan_of
 from experiments.nets.columns import rows_of
-from experiments.nets.plan import plan_of
 from experiments.nets.plan_file import read_entries
 from experiments.nets.results import Results
 from experiments.nets.summary import table_as_markdown

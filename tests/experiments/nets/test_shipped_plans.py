@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.nets.plan import plan_of
+from experiments.nets.checked_plan import plan_of
 from experiments.nets.plan_file import PLANS, read_entries
 from experiments.nets.sweep import Sweep
 from experiments.nets.training import RESNET, checked_training

@@ -18,7 +18,8 @@ import pytest
 
 from experiments.labels.yardstick import MissingYardstick
 from experiments.nets import work
-from experiments.nets.plan import Measures, Point
+from experiments.nets.entries import Measures
+from experiments.nets.plan import Point
 from experiments.nets.results import Failed, NetResult, Results
 from experiments.nets.sampler import Sampler
 from experiments.nets.sweep import Sweep, run_sweep
