@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from experiments.matches.in_process_match import Match, play_match
     from experiments.network_kinds.testing import measure_network
     from export.fold import Folding, fold_file
-    from lite.datasets.convert import Conversion, convert
+    from lite.datasets.conversion import Conversion
+    from lite.datasets.convert import convert
     from lite.networks.dense import DenseConfig
     from lite.networks.lite_value import LiteConfig
     from lite.training.optimiser import OptimiserConfig
@@ -74,7 +75,7 @@ __all__ = [
 _HOMES = {
     "AlphaBetaEngine": "search.alphabeta.engine",
     "Analysis": "search.engine",
-    "Conversion": "lite.datasets.convert",
+    "Conversion": "lite.datasets.conversion",
     "DenseConfig": "lite.networks.dense",
     "Engine": "search.engine",
     "EvalNetwork": "search.evaluation.network",

@@ -8,7 +8,8 @@ from pathlib import Path
 import tyro
 
 from lite.amounts import amount
-from lite.datasets.convert import Conversion, ConversionSummary, convert, reasons_text
+from lite.datasets.conversion import Conversion
+from lite.datasets.convert import ConversionSummary, convert, reasons_text
 from liteshogi.commands.arguments import Json, Output
 from liteshogi.json_output import json_text
 from search.system.interrupt import ends_as_interrupts

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lite.datasets.convert import Conversion, convert
+from lite.datasets.conversion import Conversion
+from lite.datasets.convert import convert
 from lite.records.formats import NO_RESULT, hcpe_dtype
 from tests.experiments.scripted_engine import scripted
 from tests.experiments.small_resnet import onnx_file, trained

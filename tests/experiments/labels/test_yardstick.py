@@ -19,7 +19,8 @@ from experiments.labels.yardstick import (
 )
 from experiments.labels.yardstick_games import GAMES
 from experiments.nets.yardstick_records import Yardstick, make_yardstick
-from lite.datasets.convert import Conversion, convert
+from lite.datasets.conversion import Conversion
+from lite.datasets.convert import convert
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import NO_RESULT, NO_SCORE, hcpe_dtype

@@ -11,7 +11,8 @@ from experiments.jobs.workforce import Workforce
 from experiments.labels.study import SEARCH, STATIC, Studio
 from experiments.nets.data import Cut, choose_positions, read_data
 from experiments.nets.sweep import Sweep, SweepReport, run_sweep
-from lite.datasets.convert import Conversion, convert
+from lite.datasets.conversion import Conversion
+from lite.datasets.convert import convert
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, hcpe_dtype, record_files

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lite.datasets.convert import Conversion, ConversionSummary, convert
+from lite.datasets.conversion import Conversion
+from lite.datasets.convert import ConversionSummary, convert
 from lite.records.batch import BATCH_FIELDS, Batch
 
 

@@ -8,7 +8,8 @@ import cshogi
 import numpy as np
 import pytest
 
-from lite.datasets.convert import Conversion, convert
+from lite.datasets.conversion import Conversion
+from lite.datasets.convert import convert
 from lite.records.formats import hcpe_dtype, psv_dtype
 from lite.records.reader import read_all
 from search.rules.huffman import HCP, PSV, encode

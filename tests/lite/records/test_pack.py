@@ -8,7 +8,8 @@ import cshogi
 import numpy as np
 import pytest
 
-from lite.datasets.convert import Conversion, convert
+from lite.datasets.conversion import Conversion
+from lite.datasets.convert import convert
 from lite.datasets.stat import describe
 from lite.records.file import RecordFile
 from lite.records.formats import DECLARATION, MOVE_LIMIT, SENNICHITE, RecordError

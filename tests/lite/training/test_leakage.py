@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from export.fold import Folding, fold_file
-from lite.datasets.convert import Conversion, convert
+from lite.datasets.conversion import Conversion
+from lite.datasets.convert import convert
 from lite.datasets.plan import source_of
 from lite.networks.dense import DenseConfig
 from lite.records.reader import Reader, read_all
