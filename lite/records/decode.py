@@ -84,6 +84,19 @@ _GAME_RESULT = 34
 _GAME_BYTES = game_dtype.itemsize
 _MOVE_BYTES = move_dtype.itemsize
 _CANDIDATE_BYTES = 4
+_NO_PLY = -(1 << 31)
+"""First ply of a game for which none is given."""
+
+walked_dtype = np.dtype(
+    [
+        ("start", np.int64),  # offset of the game's first byte
+        ("positions", np.int32),  # number of positions written; 0 if the game is refused
+        ("ply", np.int32),  # ply of the error
+        ("error", np.uint8),  # 0, or a key of RECORD_ERRORS
+    ],
+    align=True,
+)
+"""A replayed game."""
 
 
 @jit
@@ -345,14 +358,64 @@ def _illegal_candidates(raw, at, count, pos):
 
 
 @jit
-def walk_games(raw, first_plies, mark_entered, read_visits, pos, out, errors, error_plies, starts, counts):
+def _walk_game(raw, at, first_ply, read_visits, pos, board, hands, out):
+    """Replay the hcpe3 game at byte `at` of `raw`, and write its positions to the start of `out`.
+
+    Returns (stop, positions, error, ply): the byte after the game, its number of positions, 0 or an error number, and
+    the ply of the error. A refused game has no positions. first_ply: `_NO_PLY` means that none is given. board, hands:
+    room for `decode_position`. Others as in `walk_games`."""
+    stop, moves, searched, score_found, broken = _measure_game(raw, at)
+    if broken != 0 or moves > out.size:
+        return at, 0, TRUNCATED, 0
+    error = _set_up_game(raw, at, pos, board, hands)
+    if error != 0:
+        return stop, 0, error, 0
+    result = np.int64(raw[at + _GAME_RESULT])
+    if result & WINNER_MASK == 3 or result & ~(RESULT_MASK | ZERO_IS_NO_SCORE) != 0:
+        return stop, 0, BAD_RESULT, 0
+    zero_is_score = (score_found or moves == 1) and result & ZERO_IS_NO_SCORE == 0
+    if first_ply == _NO_PLY:
+        first_ply = np.int64(-(moves == 1))
+    at += _GAME_BYTES
+    positions = 0
+    for ply in range(moves):
+        move = _word(raw, at)
+        candidates = _word(raw, at + 4)
+        if not is_legal(pos, move):
+            return stop, 0, ILLEGAL_MOVE, ply
+        if read_visits and _illegal_candidates(raw, at, candidates, pos):
+            return stop, 0, ILLEGAL_CANDIDATE, ply
+        if candidates > 0 or searched == 0:
+            record = out[positions]
+            _write_position(pos, record)
+            _write_result(result, pos.turn, record)
+            record.score = _signed(_word(raw, at + 2))
+            record.scored = zero_is_score or record.score != 0
+            record.ply = min(first_ply + ply, 32767)
+            record.move = move
+            record.visits_at = at if read_visits and candidates > 0 else -1
+            positions += 1
+        at += _MOVE_BYTES + _CANDIDATE_BYTES * candidates
+        do_move(pos, move)
+    return stop, positions, 0, 0
+
+
+@jit
+def _mark_entered(pos, positions):
+    """Set the bit ENTERED of a game's positions whose mover's king has entered in `pos`, the end of the game."""
+    for index in range(positions.size):
+        if _king_entered(pos, np.int64(positions[index].turn)):
+            positions[index].kind_of_result |= ENTERED
+
+
+@jit
+def walk_games(raw, first_plies, mark_entered, read_visits, pos, out, games):
     """Replay whole hcpe3 games of `raw` (u1, divided by `scan_games`) and return the number of positions written.
 
     first_plies: i4[games], plies played before each game's first position. If it is empty, games start at ply 0, and
     the ply of one-move games is -1 (unknown), since they may be positions without their games.
     mark_entered: set the bit ENTERED in kind_of_result. read_visits: check the candidates and set visits_at.
-    out: `labelled_dtype`[>= positions]. errors u1, error_plies i4, starts i8, counts i4 [games]: error number (0 is
-    good), ply of the error, first byte and number of positions of each game.
+    out: `labelled_dtype`[>= positions]. games: `walked_dtype`[games], which is filled.
     Never reads beyond `raw` or writes beyond `out`: a game that does not fit is TRUNCATED, and so are all after it.
 
     If some moves of a game have candidates (visit counts of a search), the moves without candidates give no training
@@ -361,55 +424,15 @@ def walk_games(raw, first_plies, mark_entered, read_visits, pos, out, errors, er
     hands = np.zeros((2, HAND_KINDS), np.uint8)
     at = np.int64(0)
     taken = 0
-    for game in range(errors.size):
-        starts[game] = at
-        counts[game] = 0
-        error_plies[game] = 0
-        stop, moves, searched, score_found, broken = _measure_game(raw, at)
-        if broken != 0 or moves > out.size - taken:
-            errors[game] = TRUNCATED
-            continue
-        result = np.int64(raw[at + _GAME_RESULT])
-        error = _set_up_game(raw, at, pos, board, hands)
-        if error == 0 and (result & WINNER_MASK == 3 or result & ~(RESULT_MASK | ZERO_IS_NO_SCORE) != 0):
-            error = np.int64(BAD_RESULT)
-        at += _GAME_BYTES
-        zero_is_score = (score_found or moves == 1) and result & ZERO_IS_NO_SCORE == 0
-        first = np.int64(first_plies[game]) if first_plies.size else np.int64(-(moves == 1))
-        before = taken
-        if error == 0:
-            for ply in range(moves):
-                move = _word(raw, at)
-                candidates = _word(raw, at + 4)
-                if not is_legal(pos, move):
-                    error = np.int64(ILLEGAL_MOVE)
-                    error_plies[game] = ply
-                    taken = before
-                    break
-                if read_visits and _illegal_candidates(raw, at, candidates, pos):
-                    error = np.int64(ILLEGAL_CANDIDATE)
-                    error_plies[game] = ply
-                    taken = before
-                    break
-                if candidates > 0 or searched == 0:
-                    record = out[taken]
-                    _write_position(pos, record)
-                    _write_result(result, pos.turn, record)
-                    record.score = _signed(_word(raw, at + 2))
-                    record.scored = zero_is_score or record.score != 0
-                    record.ply = min(first + ply, 32767)
-                    record.move = move
-                    record.visits_at = at if read_visits and candidates > 0 else -1
-                    taken += 1
-                at += _MOVE_BYTES + _CANDIDATE_BYTES * candidates
-                do_move(pos, move)
+    for number in range(games.size):
+        game = games[number]
+        game.start = at
+        first_ply = np.int64(first_plies[number]) if first_plies.size else np.int64(_NO_PLY)
+        found = _walk_game(raw, at, first_ply, read_visits, pos, board, hands, out[taken:])
+        at, game.positions, game.error, game.ply = found
         if mark_entered:
-            for index in range(before, taken):
-                if _king_entered(pos, np.int64(out[index].turn)):
-                    out[index].kind_of_result |= ENTERED
-        errors[game] = error
-        counts[game] = taken - before
-        at = stop
+            _mark_entered(pos, out[taken : taken + game.positions])
+        taken += game.positions
     return taken
 
 

@@ -22,6 +22,7 @@ from lite.records.decode import (
     scan_games,
     scratch_position,
     walk_games,
+    walked_dtype,
 )
 from lite.records.formats import GAME_FORMATS, HCPE, NO_GAME, PACK, POSITION_BYTES, RecordError, record_format
 from lite.records.held_file import HeldFile
@@ -317,20 +318,19 @@ def decode_games(
     of None leaves offsets out of the names.
     first_plies: i4 (games,), plies played before each game's first position; default as in `walk_games`.
     mark_entered, read_visits: see `RecordFile`."""
-    errors, error_plies = np.zeros(games, np.uint8), np.zeros(games, np.int32)
-    starts, counts = np.zeros(games, np.int64), np.zeros(games, np.int32)
+    walked = np.zeros(games, walked_dtype)
     plies = np.zeros(0, np.int32) if first_plies is None else np.ascontiguousarray(first_plies, np.int32)
-    flags = (mark_entered, read_visits)
-    taken = walk_games(raw, plies, *flags, scratch_position(), out, errors, error_plies, starts, counts)
+    taken = walk_games(raw, plies, mark_entered, read_visits, scratch_position(), out, walked)
     refusals.read += games
-    for game in np.flatnonzero(errors):
-        place = f"{name} game {first[0] + game + 1}"
+    for number in np.flatnonzero(walked["error"]):
+        game = walked[number]
+        place = f"{name} game {first[0] + number + 1}"
         if first[1] is not None:
-            place += f" at byte {first[1] + starts[game]}"
-        if error_plies[game]:
-            place += f", move {error_plies[game] + 1}"
-        refusals.refuse(place, RECORD_ERRORS[errors[game]])
-    return DecodedGames(out[:taken], starts, errors, counts)
+            place += f" at byte {first[1] + game['start']}"
+        if game["ply"]:
+            place += f", move {game['ply'] + 1}"
+        refusals.refuse(place, RECORD_ERRORS[game["error"]])
+    return DecodedGames(out[:taken], *(walked[name].copy() for name in ("start", "error", "positions")))
 
 
 def _decode_records(
