@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import replace
+from concurrent.futures import Executor, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
 
 from experiments.analyse.annotated_kif import SMALLEST_MARK, Judgement, names_of_moves
 from experiments.analyse.as_text import MOVE_COLUMNS, score_text
@@ -53,64 +53,89 @@ def search_game(
     """
     moves, names = [move_to_usi(move) for move in game.moves.tolist()], names_of_moves(game)
     done: list[Judgement] = []
-    black_first = game.start_sfen.split()[1] == "b"
+    begun = time.monotonic()
+    with ThreadPoolExecutor(1) as worker:
+        search = _GameSearch(game.start_sfen, moves, engine, milliseconds, nodes, interrupted, worker)
+        for ply in range(len(moves) + 1):
+            if (found := search.judged(ply, done[-1] if ply else None)) is None:
+                return done
+            done.append(found)
+            left = (time.monotonic() - begun) / len(done) * (len(moves) + 1 - len(done))
+            _show_progress(ply, len(moves), names[ply - 1] if ply else "", found, left, words)
+    if is_redrawn():
+        print(file=sys.stderr)
+    return done
 
-    def search(ply: int) -> list[Analysis]:
-        if ply == len(moves) and (repeated := _repeated(game.start_sfen, moves)) is not None:
+
+@dataclass
+class _GameSearch:
+    """Searches of a game's positions. Compiled code receives no signal: it runs in a thread of its own while the
+    caller's checks for an interrupt."""
+
+    start: str
+    moves: list[str]
+    engine: Engine
+    milliseconds: int | None
+    nodes: int | None
+    interrupted: Callable[[], bool]
+    worker: Executor
+
+    def judged(self, ply: int, before: Judgement | None) -> Judgement | None:
+        """Return the judgement of the position after `ply` moves; None if interrupted. before: the judgement of the
+        position before, None for the first one."""
+        moves, black = self.moves[:ply], (ply % 2 == 0) == (self.start.split()[1] == "b")
+        if (lines := self._wait(self._search, ply)) is None:
+            return None
+        best, *others = (_judgement(line, black, self.start, moves, self.engine) for line in lines)
+        sfen = f"{self.start} moves {' '.join(moves)}" if moves else self.start
+        found = replace(best, others=tuple(others), tsume_plies=tsume_plies(best, black, sfen))
+        if before is None or not _needs_check(before, found, moves[-1], -1 if black else 1):
+            return found
+        loss = self._checked_loss(ply, before.line[0])
+        return None if loss is None else replace(found, checked_loss=loss)
+
+    def _checked_loss(self, ply: int, best: str) -> float | None:
+        """Return the win rate that the last of `ply` moves loses against the best move; None if interrupted."""
+        rates = []
+        for move in (best, self.moves[ply - 1]):
+            if (lines := self._wait(self._search_after, ply, move)) is None:
+                return None
+            rates.append(1 - lines[0].win_rate)  # of the side that moved
+        return max(0.0, rates[0] - rates[1])
+
+    def _wait(self, search: Callable[..., list[Analysis]], *about: int | str) -> list[Analysis] | None:
+        """Return the lines of a search; None if it was interrupted."""
+        searching = self.worker.submit(search, *about)
+        while wait([searching], POLL_SECONDS).not_done and not self.interrupted():
+            pass
+        if self.interrupted():
+            self.engine.stop()
+            return None
+        return searching.result()
+
+    def _search(self, ply: int) -> list[Analysis]:
+        """Search the position after `ply` moves of the game."""
+        engine, moves = self.engine, self.moves[:ply]
+        if moves == self.moves and (repeated := _repeated(self.start, moves)) is not None:
             return [repeated]
         reported: list[Analysis] = []
         found = engine.analyse(
-            game.start_sfen,
-            moves[:ply],
-            nodes=nodes,
-            time_ms=milliseconds,
+            self.start,
+            moves,
+            nodes=self.nodes,
+            time_ms=self.milliseconds,
             multipv=engine.multipv,
             on_info=reported.append,
             analysis=True,
         )
         return _of_one_depth(found, reported)
 
-    def search_after(ply: int, move: str) -> list[Analysis]:
-        """Search the position after a move instead of the game's, to check it."""
-        played, limit = [*moves[: ply - 1], move], nodes and max(nodes, CHECK_NODES)
-        if (repeated := _repeated(game.start_sfen, played)) is not None:
+    def _search_after(self, ply: int, move: str) -> list[Analysis]:
+        """Search the position after `ply` moves of which the last is `move` in place of the game's, to check it."""
+        moves, nodes = [*self.moves[: ply - 1], move], self.nodes and max(self.nodes, CHECK_NODES)
+        if (repeated := _repeated(self.start, moves)) is not None:
             return [repeated]
-        return engine.analyse(game.start_sfen, played, nodes=limit, time_ms=milliseconds, multipv=1, analysis=True)
-
-    begun = time.monotonic()
-    # Compiled code receives no signal: it runs in a thread of its own while this one checks for an interrupt.
-    with ThreadPoolExecutor(1) as worker:
-
-        def found_by(search: Callable[..., list[Analysis]], *about: int | str) -> list[Analysis] | None:
-            """Return the lines of a search; None if it was interrupted."""
-            searching = worker.submit(search, *about)
-            while wait([searching], POLL_SECONDS).not_done and not interrupted():
-                pass
-            if interrupted():
-                engine.stop()
-                return None
-            return searching.result()
-
-        for ply in range(len(moves) + 1):
-            black = (ply % 2 == 0) == black_first
-            if (lines := found_by(search, ply)) is None:
-                return done
-            best, *others = (_judgement(found, black, game.start_sfen, moves[:ply], engine) for found in lines)
-            sfen = f"{game.start_sfen} moves {' '.join(moves[:ply])}" if ply else game.start_sfen
-            made = replace(best, others=tuple(others), tsume_plies=tsume_plies(best, black, sfen))
-            if ply and _needs_check(done[-1], made, moves[ply - 1], -1 if black else 1):
-                rates = []
-                for move in (done[-1].line[0], moves[ply - 1]):
-                    if (lines := found_by(search_after, ply, move)) is None:
-                        return done
-                    rates.append(1 - lines[0].win_rate)  # of the side that moved
-                made = replace(made, checked_loss=max(0.0, rates[0] - rates[1]))
-            done.append(made)
-            left = (time.monotonic() - begun) / len(done) * (len(moves) + 1 - len(done))
-            _show_progress(ply, len(moves), names[ply - 1] if ply else "", done[-1], left, words)
-    if is_redrawn():
-        print(file=sys.stderr)
-    return done
+        return self.engine.analyse(self.start, moves, nodes=nodes, time_ms=self.milliseconds, multipv=1, analysis=True)
 
 
 def _of_one_depth(found: list[Analysis], reported: list[Analysis]) -> list[Analysis]:
