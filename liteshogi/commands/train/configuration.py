@@ -62,16 +62,19 @@ def described(command: type, options: dict[str, Any], path: Path, kind: str) -> 
     of = options.get("kind", kind)
     if of != kind:
         raise ValueError(f"{path}: options of `liteshogi train {of}`, not of `liteshogi train {kind}`")
-    if (found := _parsed(command, options)) is not None:
-        return found
-    # The parser's message is about a command line, so the option at fault is found by itself.
+    if (found := _parsed(command, options)) is None:
+        raise ValueError(f"{path}: {_fault(command, options)}; see `liteshogi train {kind} --help`")
+    return found
+
+
+def _fault(command: type, options: dict[str, Any]) -> str:
+    """Return why a command does not have these options. The parser's message is about a command line, so each option is
+    tried alone."""
     for name, value in options.items():
         if _parsed(command, {"data": "games", name: value}) is None:
-            raise ValueError(
-                f"{path}: {one_line(name)}: {one_line(json.dumps(value), 80)} is no value of it, or there is no such "
-                f"option; see `liteshogi train {kind} --help`"
-            )
-    raise ValueError(f"{path}: its options cannot be used together; see `liteshogi train {kind} --help`")
+            text = one_line(json.dumps(value), 80)
+            return f"{one_line(name)}: {text} is no value of it, or there is no such option"
+    return "its options cannot be used together"
 
 
 def _parsed(command: type, options: dict[str, Any]) -> Any:
