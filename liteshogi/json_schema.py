@@ -121,7 +121,7 @@ PRINTED: dict[str, Printed] = {
     ),
     "judge positions": Printed(("experiments.judge.selection:SelectionReport",)),
     "judge refutations": Printed(("experiments.judge.refutations:RefutationReport",)),
-    "judge health": Printed(("experiments.judge.health:HealthReport",)),
+    "judge health": Printed(("experiments.judge.health_report:HealthReport",)),
     "judge parameters": Printed(("experiments.judge.parameter_effects:EffectsReport",)),
     "judge effects": Printed(("experiments.judge.game_effects:GameEffectsReport",)),
     "judge match": Printed(("experiments.judge.judged_match:JudgedMatchReport",)),

@@ -12,19 +12,8 @@ import pytest
 
 from experiments.games.game_position import GamePosition
 from experiments.judge.choosers import OwnChooser, read_judged
-from experiments.judge.health import (
-    LATE,
-    BalancedSearches,
-    HealthOptions,
-    HealthTask,
-    SearchedAgain,
-    _again,
-    _balanced,
-    _by_nodes,
-    _late,
-    _steps,
-    examine,
-)
+from experiments.judge.health import LATE, HealthOptions, HealthTask, _balanced, _late, examine
+from experiments.judge.health_report import BalancedSearches, SearchedAgain, _again, _by_nodes, _steps
 from experiments.judge.losses import CLIP
 from experiments.judge.selection import LEAD, position_at, read_recorded
 from liteshogi.commands.judge.health import as_text
