@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from experiments.factory.selfplay import check_share
 from experiments.labels.averaged_labels import AveragedLabels, MirroredLabels, ScaledSource
 from experiments.labels.deep_labels import DeepLabels
 from experiments.labels.labels import HOW, Label, LabelSource, NetworkLabels, NoLabels, RecordedLabels
@@ -18,7 +17,7 @@ from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.puct.onnx_file import Device
 from search.score import CP_PER_LOGIT
-from search.system.bounds import check_numbers, check_used
+from search.system.bounds import check_numbers, check_share, check_used
 from search.system.options import OptionError
 
 

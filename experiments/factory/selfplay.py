@@ -24,7 +24,7 @@ from lite.records.encode import copy_games, position_hashes
 from lite.records.file import BLOCK_POSITIONS, DecodedGames, Refusals, decode_games
 from lite.records.formats import HCPE3, RecordError
 from search.evaluation.network_file import load_network
-from search.system.bounds import MOST_MEGABYTES, check_number, check_numbers
+from search.system.bounds import MOST_MEGABYTES, check_number, check_numbers, check_share
 from search.system.options import OptionError
 from search.system.paths import take_paths
 
@@ -133,12 +133,6 @@ def check_random_plies(plies: tuple[int, int]) -> None:
             f"`random_plies` {least} {most}: two numbers from 0 on are needed, the smaller first", "random_plies"
         )
     check_number("random_plies", most, least=0, most=MOST_RANDOM)
-
-
-def check_share(name: str, share: float) -> None:
-    """Raise OptionError unless the value of field `name` is from 0 to 1."""
-    if not 0 <= share <= 1:
-        raise OptionError(f"`{name}` {share}: a share from 0 to 1 is needed", name)
 
 
 def numbered() -> Iterator[tuple[int, int]]:

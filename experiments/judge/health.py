@@ -17,7 +17,7 @@ from experiments.games.game_position import GamePosition
 from experiments.jobs.produce import Place, gather
 from experiments.jobs.protocol import Product
 from experiments.judge.choosers import Choice, Judged, choose_in_game, read_judged
-from experiments.judge.health_report import HealthReport, BalancedSearches, SearchedAgain, health_report
+from experiments.judge.health_report import BalancedSearches, HealthReport, SearchedAgain, health_report
 from experiments.judge.selection import LEAD, RecordedGame, position_at, read_recorded
 from lite.datasets.plan import plan_run
 from lite.records.formats import HCPE

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.jobs.protocol import JobLine
-from experiments.judge.losses import clipped, mean_and_error
+from experiments.judge.statistics import clipped, mean_and_error
 from search.score import is_mate
 
 FROM_DEPTH = 4
@@ -145,8 +145,9 @@ def health_report(
 ) -> HealthReport:
     """Return the figures of searches.
 
-    variants, nodes: those of `BalancedSearches.found`. labels: the teacher's score of each balanced position, in the order of
-    their lines."""
+    variants, nodes: those of `BalancedSearches.found`. labels: the teacher's score of each balanced position, in the order
+    of their lines.
+    """
     balanced = [line for line in lines if isinstance(line, BalancedSearches)]
     teacher = np.array(labels, float)
     return HealthReport(

@@ -22,7 +22,7 @@ from experiments.jobs.ledger import Counts
 from experiments.jobs.produce import produce
 from experiments.jobs.protocol import Product
 from experiments.judge.judge import Judge, Judging
-from experiments.judge.losses import clipped
+from experiments.judge.statistics import clipped
 from experiments.league.participant import parse_participant
 from experiments.matches.in_process_games import InProcessGames
 from experiments.matches.named_player import names_of_two, read_player

@@ -8,7 +8,6 @@ noise of the scores cancels on average. Scores are limited to CLIP, beyond which
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,14 +19,13 @@ from experiments.jobs.produce import gather
 from experiments.jobs.protocol import JobLine, Product
 from experiments.judge.choosers import Judged, choose_in_game, read_judged
 from experiments.judge.judge import Judge, Judging
+from experiments.judge.statistics import CLIP, clipped, mean_and_error
 from lite.datasets.plan import plan_run
 from lite.run_folder import RunPlan
 from search.rules.sfen import get_sfen
 from search.system.bounds import check_numbers
 
 VERB = "judge moves"
-CLIP = 1500
-"""Limit of the scores, centipawns."""
 OVER = (100, 200, 400)
 """Losses whose share is reported, centipawns."""
 WORST = 20
@@ -177,19 +175,6 @@ def worst_of(rows: Sequence[JudgedPosition]) -> list[JudgedPosition]:
     return [row for row in worst if row.losses[0] > 0]
 
 
-def mean_and_error(values: Sequence[float] | np.ndarray) -> tuple[float, float | None]:
-    """Return the mean and its standard error, rounded to a tenth; a single value has no known error."""
-    found = np.asarray(values, float)
-    error = round(float(found.std(ddof=1) / math.sqrt(len(found))), 1) if len(found) > 1 else None
-    return round(float(found.mean()), 1), error
-
-
-def error_text(error: float | None, form: str) -> str:
-    """Return an error behind its sign, `+- 1.2`, in a format; blanks of that width for an unknown one."""
-    text = f"+- {error or 0.0:{form}}"
-    return " " * len(text) if error is None else text
-
-
 @dataclass(frozen=True)
 class LossTask:
     """Everything a worker needs to judge a player's choices; a job is a position."""
@@ -236,8 +221,3 @@ class LossWorker:
             losses=tuple(clipped(best) - clipped(score) for score in scores),
         )
         return Product(line=line, answers=self._seat.fresh())
-
-
-def clipped(score: int) -> int:
-    """Return a score limited to CLIP on either side."""
-    return max(-CLIP, min(CLIP, score))

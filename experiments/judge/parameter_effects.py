@@ -29,7 +29,7 @@ from experiments.jobs.produce import produce
 from experiments.jobs.protocol import Product, Stopped
 from experiments.judge.choosers import rules_of
 from experiments.judge.judge import Judge, Judging
-from experiments.judge.losses import clipped
+from experiments.judge.statistics import clipped
 from experiments.matches.named_player import read_player
 from experiments.tuning.tune import chosen_parameters
 from lite.datasets.plan import plan_run

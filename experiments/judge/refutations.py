@@ -12,7 +12,8 @@ from experiments.jobs.produce import Place, gather
 from experiments.jobs.protocol import JobLine, Product
 from experiments.judge.choosers import Judged, choose_in_game, read_judged
 from experiments.judge.losses import VERB as JUDGED_VERB
-from experiments.judge.losses import JudgedPosition, clipped, worst_of
+from experiments.judge.losses import JudgedPosition, worst_of
+from experiments.judge.statistics import clipped
 from lite.datasets.plan import plan_run
 from lite.records.formats import HCPE
 from lite.run_folder import RESULTS, read_lines, read_run

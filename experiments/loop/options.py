@@ -10,7 +10,7 @@ from typing import Literal
 
 from experiments.elo.sprt import Sprt
 from experiments.factory.expand import Mixture
-from experiments.factory.selfplay import SelfPlay, check_share
+from experiments.factory.selfplay import SelfPlay
 from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
 from experiments.jobs.workforce import Workforce
@@ -22,7 +22,7 @@ from lite.datasets.plan import flat
 from lite.training.options import FREE_OPTIONS, ValueTraining
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import is_shipped
-from search.system.bounds import MOST_AT_ONCE, check_numbers
+from search.system.bounds import MOST_AT_ONCE, check_numbers, check_share
 from search.system.cores import usable_cores
 from search.system.options import OptionError
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.factory.selfplay import check_random_plies, check_share
+from experiments.factory.selfplay import check_random_plies
 from experiments.games.openings import read_openings
 from experiments.games.player import Ending, PuctPlayer
 from experiments.jobs.produce import Place
@@ -21,7 +21,7 @@ from experiments.matches.pair import PairSettings, openings_of
 from experiments.matches.pair_task import PairTask
 from lite.amounts import amount
 from lite.records.formats import HCPE3
-from search.system.bounds import MOST_AT_ONCE, check_number, check_numbers, check_used
+from search.system.bounds import MOST_AT_ONCE, check_number, check_numbers, check_share, check_used
 from search.system.cores import usable_cores
 from search.system.options import OptionError
 from search.system.paths import take_paths

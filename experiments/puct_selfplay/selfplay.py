@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.factory.selfplay import check_random_plies, check_share, numbered
+from experiments.factory.selfplay import check_random_plies, numbered
 from experiments.games.openings import Openings, read_openings
 from experiments.games.player import Ending
 from experiments.jobs.produce import Production, produce
@@ -25,7 +25,7 @@ from lite.records.formats import HCPE3, MOST_VISITS
 from search.puct.engine import Settings
 from search.puct.leaves import Leaves
 from search.puct.onnx_network import open_network
-from search.system.bounds import check_numbers
+from search.system.bounds import check_numbers, check_share
 from search.system.options import OptionError
 
 

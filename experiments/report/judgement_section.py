@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from experiments.elo.strength import student
 from experiments.games.game_position import GamePosition
-from experiments.judge.losses import JudgedPosition, error_text, variant_losses, worst_of
+from experiments.judge.losses import JudgedPosition, variant_losses, worst_of
+from experiments.judge.statistics import error_text
 from experiments.report.charts import Row, around, intervals
 from experiments.report.section import Board, Run, Section, Table, origin_of
 from lite.run_folder import read_lines

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from lite.datasets.chunks import file_format, holds_games
-from lite.networks.limits import check_choice
 from lite.notation.games import game_format
 from lite.records.formats import HCPE3, PSV, WRITTEN_SUFFIXES, record_format
-from search.system.bounds import check_number, check_numbers
+from search.system.bounds import check_choice, check_number, check_numbers
 from search.system.files import check_output
 from search.system.options import OptionError
 from search.system.paths import take_paths

@@ -6,12 +6,12 @@ from dataclasses import fields
 from typing import Any
 
 from lite.networks.dense import DenseConfig
-from lite.networks.limits import briefly, check_choice
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.networks.sfnn import SfnnConfig
 from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import NetworkConfig, ValueNetwork
+from search.system.bounds import briefly, check_choice
 
 CONFIGS: dict[str, type[NetworkConfig]] = {
     config.name: config for config in (LiteConfig, UntiedConfig, DenseConfig, HalfKpConfig, KpConfig, SfnnConfig)

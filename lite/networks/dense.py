@@ -14,12 +14,13 @@ from lite.networks.exporting import exporting, sum_rows_to_export
 from lite.networks.first_layer import ROWS
 from lite.networks.kings import KING_NAMES, KingName
 from lite.networks.later_layers import StackName, check_later_layers, later_layers
-from lite.networks.limits import check_choice, check_hidden, check_size
+from lite.networks.limits import check_hidden, check_size
 from lite.networks.value_network import HAND_PADDING, NetworkConfig, ValueNetwork
 from search.evaluation.feature_sets import PIECE_SQUARE_ROWS
 from search.evaluation.network import MAX_WIDTH
 from search.evaluation.output_buckets import MAX_BUCKETS
 from search.rules.shogi import EMPTY, HAND_CODES, SQUARES
+from search.system.bounds import check_choice
 
 
 @dataclass(frozen=True)

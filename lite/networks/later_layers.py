@@ -11,9 +11,10 @@ from typing import Any, Literal, Protocol
 
 from lite.networks.activation import ACTIVATIONS
 from lite.networks.layer_stacks import LayerStacks
-from lite.networks.limits import briefly, check_size
+from lite.networks.limits import check_size
 from search.evaluation.network import MAX_LAYER
 from search.evaluation.stacks import HANDS, MAX_STACKS, PROGRESS, ordered_tokens, stack_count
+from search.system.bounds import briefly
 
 StackName = Literal[
     "hand4", "hand16", "hand64", "hand64z", "hand256", "hand1024",

@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from search.evaluation.network import MAX_LAYER, MAX_LAYERS
-
-
-def check_choice(name: str, found: Any, choices: tuple[Any, ...]) -> None:
-    """Raise ValueError unless `found`, the value of the option `name`, is one of `choices`."""
-    if isinstance(found, bool) or found not in choices:
-        raise ValueError(f"{name} {briefly(found)}: choose one of {', '.join(map(str, choices))}")
+from search.system.bounds import briefly
 
 
 def check_size(name: str, found: Any, most: int) -> None:
@@ -25,8 +20,3 @@ def check_hidden(found: Any) -> None:
         raise ValueError(f"hidden {briefly(found)}: must be a tuple of at most {MAX_LAYERS - 1} sizes of layers")
     for size in found:
         check_size("hidden", size, MAX_LAYER)
-
-
-def briefly(found: Any) -> str:
-    """Return a value as text, cut to 40 characters for a message."""
-    return repr(found)[:40]

@@ -21,13 +21,14 @@ from lite.networks.exporting import exporting, sum_rows_to_export
 from lite.networks.fused_step import FirstLayer
 from lite.networks.kings import KING_NAMES, KingName
 from lite.networks.later_layers import StackName, check_later_layers, later_layers
-from lite.networks.limits import briefly, check_choice, check_size
+from lite.networks.limits import check_size
 from lite.networks.line_sums import LineSums, lanes_of
 from lite.networks.lines import FURTHER_LINES, LINES, LineName, directions_of
 from lite.networks.value_network import HAND_PADDING, NetworkConfig, ValueNetwork
 from search.evaluation.network import MAX_LAYER, MAX_WIDTH
 from search.evaluation.output_buckets import MAX_BUCKETS
 from search.rules.shogi import EMPTY
+from search.system.bounds import briefly, check_choice
 
 MAX_EMBEDDING = 1024
 Layout = Literal["board", "blog"]

@@ -20,12 +20,13 @@ from lite.networks.factored_rows import FactoredNetwork
 from lite.networks.fused_step import fused_outputs
 from lite.networks.later_layers import StackName, check_stacks
 from lite.networks.layer_stacks import LayerStacks
-from lite.networks.limits import briefly, check_choice, check_size
+from lite.networks.limits import check_size
 from lite.networks.nnue import HIDDEN_LIMIT, OUTPUT_LIMIT
 from lite.networks.units import SQUARE_GAIN
 from lite.networks.value_network import NetworkConfig
 from search.evaluation.network import MAX_LAYER, MAX_WIDTH
 from search.evaluation.nnue_architecture import FEATURES
+from search.system.bounds import briefly, check_choice
 
 SfnnFeatures = Literal["halfkp", "kp", "ka2", "halfkpvm", "halfka1", "halfkahm1", "halfka2", "halfkahm2"]
 

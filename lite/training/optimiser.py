@@ -15,8 +15,8 @@ from typing import Any, Literal, get_args
 import torch
 from torch import nn
 
-from lite.networks.limits import check_choice
 from lite.training.optimiser_steps import AdamW, MomentumSgd, Optimiser
+from search.system.bounds import check_choice
 from search.system.options import OptionError
 
 OptimiserName = Literal["adamw", "sgd"]

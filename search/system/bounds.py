@@ -1,4 +1,4 @@
-"""Checks of options: bounds of whole numbers, sizes that do not fit into memory, and options that have no effect.
+"""Checks of options: bounds of numbers, choices, sizes that do not fit into memory, and options without effect.
 
 Callers check options before they write anything. A number that is too large would otherwise overflow in compiled code,
 or would request more threads than the system allows.
@@ -44,6 +44,23 @@ def check_numbers(options: Any, *names: str, least: int = 1, most: int | None = 
         value = getattr(options, name)
         for number in value if isinstance(value, tuple) else (value,):
             check_number(name, number, least, most)
+
+
+def check_share(name: str, share: float) -> None:
+    """Raise OptionError unless the value of field `name` is from 0 to 1."""
+    if not 0 <= share <= 1:
+        raise OptionError(f"`{name}` {share}: a share from 0 to 1 is needed", name)
+
+
+def check_choice(name: str, found: Any, choices: tuple[Any, ...]) -> None:
+    """Raise ValueError unless `found`, the value of the option `name`, is one of `choices`."""
+    if isinstance(found, bool) or found not in choices:
+        raise ValueError(f"{name} {briefly(found)}: choose one of {', '.join(map(str, choices))}")
+
+
+def briefly(found: Any) -> str:
+    """Return a value as text, cut to 40 characters for a message."""
+    return repr(found)[:40]
 
 
 def check_used(options: Any, name: str, *needed: str) -> None:

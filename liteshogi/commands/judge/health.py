@@ -9,7 +9,7 @@ import tyro
 
 from experiments.judge.health import HealthOptions, examine
 from experiments.judge.health_report import HealthReport
-from experiments.judge.losses import error_text
+from experiments.judge.statistics import error_text
 from liteshogi.commands.arguments import Json, Output
 from liteshogi.json_output import json_text
 

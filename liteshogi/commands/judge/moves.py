@@ -8,7 +8,8 @@ from pathlib import Path
 import tyro
 
 from experiments.judge.judge import Judging
-from experiments.judge.losses import OVER, LossOptions, LossReport, error_text, measure_losses
+from experiments.judge.losses import OVER, LossOptions, LossReport, measure_losses
+from experiments.judge.statistics import error_text
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Output
 from liteshogi.json_output import json_text

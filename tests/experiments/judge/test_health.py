@@ -14,8 +14,8 @@ from experiments.games.game_position import GamePosition
 from experiments.judge.choosers import OwnChooser, read_judged
 from experiments.judge.health import LATE, HealthOptions, HealthTask, _balanced, _late, examine
 from experiments.judge.health_report import BalancedSearches, SearchedAgain, _again, _by_nodes, _steps
-from experiments.judge.losses import CLIP
 from experiments.judge.selection import LEAD, position_at, read_recorded
+from experiments.judge.statistics import CLIP
 from liteshogi.commands.judge.health import as_text
 from search.alphabeta.parameters import STEPS
 from search.rules.sfen import get_sfen

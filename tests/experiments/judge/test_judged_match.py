@@ -13,7 +13,7 @@ from experiments.elo.strength import student
 from experiments.jobs.protocol import Stopped
 from experiments.judge.judge import Judging
 from experiments.judge.judged_match import JudgedMatch, Shares, SharesReport, play_judged_match
-from experiments.judge.losses import CLIP
+from experiments.judge.statistics import CLIP
 from experiments.report.judged_match_section import judged_match_section
 from experiments.report.match_section import RATE
 from experiments.report.report import Report, read_sections, write_report

@@ -17,7 +17,8 @@ from experiments.games.game_position import GamePosition
 from experiments.games.player import Player
 from experiments.judge.choosers import OwnPlayer, choose_in_game, read_judged
 from experiments.judge.judge import Judging
-from experiments.judge.losses import CLIP, LossOptions, VariantLoss, _variant, measure_losses
+from experiments.judge.losses import LossOptions, VariantLoss, _variant, measure_losses
+from experiments.judge.statistics import CLIP
 from experiments.matches.named_player import read_player
 from lite.datasets.provenance import sha256_of
 from lite.run_folder import RESULTS, read_run

@@ -11,7 +11,6 @@ import pytest
 
 from experiments.games.game_position import GamePosition, read_positions
 from experiments.judge.judge import Judging
-from experiments.judge.losses import CLIP
 from experiments.judge.parameter_effects import (
     MEASURES,
     SIDES,
@@ -24,6 +23,7 @@ from experiments.judge.parameter_effects import (
     effects,
     measure_effects,
 )
+from experiments.judge.statistics import CLIP
 from experiments.matches.named_player import read_player
 from experiments.tuning.tune import chosen_parameters
 from lite.run_folder import RESULTS, read_run
