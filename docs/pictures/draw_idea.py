@@ -1,4 +1,4 @@
-"""Draw the pictures of how/idea.md from a shipped network: `python docs/draw_idea.py`."""
+"""Draw the pictures of how/idea.md from a shipped network: `python docs/pictures/draw_idea.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from search.rules.play import set_game
 from search.rules.position import new_position
 from search.rules.shogi import EMPTY, KINDS
 
-FOLDER = Path(__file__).with_name("pictures")
+FOLDER = Path(__file__).parent
 RANKS = "一二三四五六七八九"
 SHOWN = 72
 """Number of lanes of the network; padding fills its rows up to a multiple of 32."""
