@@ -380,7 +380,9 @@ READERS: dict[str, Reader] = {
     "ybb": Reader(read_binary_book, "book.ybb", seeds.binary_books),
     "config": _json(read_configuration, "config.json", {"kind": "lite", "data": ["a.hcpe"], "epochs": 3}),
     "plan": Reader(
-        read_plan, "plan.toml", lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/front/sweep.toml")
+        read_plan,
+        "plan.toml",
+        lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/results/data/sweep_of_sizes/sweep.toml"),
     ),
     "results": _lines(
         read_results,

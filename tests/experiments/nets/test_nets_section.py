@@ -17,7 +17,7 @@ from experiments.report.section import Run
 from lite.run_folder import RunPlan, RunWriter, read_run
 from tests.experiments.nets.conftest import entries, games_of, net_of, on, planned
 
-DOCS = Path(__file__).parents[3] / "docs"
+DATA = Path(__file__).parents[3] / "docs" / "results" / "data"
 SPACES = {"point": [], "space": [{"width": [32, 64, 96], "seed": [0, 1]}], "peer": [{"name": "peer", "net": "default"}]}
 
 
@@ -133,7 +133,7 @@ def test_failed_points_are_shown_with_their_reasons(sweep: Path, tmp_path: Path)
 
 
 def test_sweeps_of_the_documents_are_shown() -> None:
-    runs = find_runs([DOCS / "front", DOCS / "parts", DOCS / "recipe", DOCS / "recipe" / "volume"])
+    runs = find_runs([DATA / name for name in ("sweep_of_sizes", "sweep_of_parts", "positions_and_labels", "volume")])
     section = nets_section(runs)
     charts = {chart.title: chart.spec for chart in section.charts}
     shares = next(spec for title, spec in charts.items() if "Share of the result" in title)

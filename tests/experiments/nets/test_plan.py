@@ -253,7 +253,7 @@ def test_plans_of_the_package_are_valid(name: str) -> None:
     assert plan.table
 
 
-@pytest.mark.parametrize("name", ["archive/sweep/sweep.toml", "front/sweep.toml"])
+@pytest.mark.parametrize("name", ["archive/sweep/sweep.toml", "results/data/sweep_of_sizes/sweep.toml"])
 def test_plans_of_the_documents_are_valid(name: str) -> None:
     assert plan_of(read_entries(ROOT / "docs" / name), name).spaces
 
@@ -264,7 +264,7 @@ def test_a_progress_table_of_a_plan_is_for_networks_with_a_progress_axis() -> No
     for stacks in ([], ["progress8"]):
         training = checked_training(given | {"stacks": stacks}, "here")
         assert isinstance(training, ValueTraining)
-        tables.append(training.game_progress)
+        tables.append(training.progress_table)
     assert tables == [None, Path("p.bin")]
 
 

@@ -44,8 +44,6 @@ from tests.experiments.report.conftest import (
 
 vl_convert = pytest.importorskip("vl_convert", reason="charts need vl-convert-python")
 
-DOCS = Path(__file__).parents[3] / "docs"
-
 
 @pytest.fixture
 def page(match: Path, loop: Path, judgement: Path, league: Path, tuning: Path, tmp_path: Path) -> Path:
