@@ -34,7 +34,7 @@ cshogi.Board().to_hcp(code)
 encode(*decode(code.tobytes()))
 """,
     "records": """
-from experiments.nets.sweep import SAMPLES
+from experiments.sweep.sweep import SAMPLES
 from lite.records.reader import Reader
 next(iter(Reader(SAMPLES[1], 256)))
 """,
@@ -44,7 +44,7 @@ play_match(Match(first="default", second="default", nodes=50, games=2, parallel=
 """,
     "training": """
 from pathlib import Path
-from experiments.nets.sweep import SAMPLES
+from experiments.sweep.sweep import SAMPLES
 from lite.networks.build import CONFIGS
 from lite.training.options import ValueTraining
 from lite.training.train import train_value

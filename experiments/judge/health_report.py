@@ -145,8 +145,8 @@ def health_report(
 ) -> HealthReport:
     """Return the figures of searches.
 
-    variants, nodes: those of `BalancedSearches.found`. labels: the teacher's score of each balanced position, in the order
-    of their lines.
+    variants, nodes: those of `BalancedSearches.found`. labels: the teacher's score of each balanced position, in the
+    order of their lines.
     """
     balanced = [line for line in lines if isinstance(line, BalancedSearches)]
     teacher = np.array(labels, float)

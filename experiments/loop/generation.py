@@ -28,8 +28,8 @@ from experiments.loop.stage_results import (
 )
 from experiments.loop.stages import GATE, Result, Stages
 from experiments.matches.in_process_match import MatchReport, play_match
-from experiments.nets.steps import FoldStep, TrainStep
 from experiments.network_kinds.kind import Kind, kind_of, network_file_of
+from experiments.sweep.steps import FoldStep, TrainStep
 from export.fold import Folding, fold_file
 from lite.training.checkpoint import load_model
 from lite.training.folder import RunFolder

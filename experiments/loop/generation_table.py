@@ -10,7 +10,7 @@ from experiments.labels.yardstick import D1Figures
 from experiments.loop.generation import AGAINST, GAMES, POSITIONS, TRAINING, YARDSTICK
 from experiments.loop.stage_results import CandidateTrained, GateResult, LoopStanding, RecordsMade
 from experiments.loop.stages import GATE, Stages
-from experiments.nets.columns import with_error
+from experiments.sweep.columns import with_error
 from lite.amounts import amount
 from lite.training.metrics import percent
 

@@ -8,16 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from experiments.elo.strength import student
-from experiments.nets.budgets import best_within, budgets_as_markdown
-from experiments.nets.checked_plan import plan_of
-from experiments.nets.columns import ALL, by_cost, failures, nets_as_markdown, rows_of, warnings_as_markdown
-from experiments.nets.columns import Row as Net
-from experiments.nets.effects import Pair, effects_as_markdown, pairs_of
-from experiments.nets.plan import Plan
-from experiments.nets.results import NetResult, Results
-from experiments.nets.seeds import by_label, mean_of
-from experiments.nets.space import option_label
-from experiments.nets.summary import correlation, rows_in, table_as_markdown
 from experiments.report.charts import (
     MACHINE,
     Chart,
@@ -31,6 +21,16 @@ from experiments.report.charts import (
 )
 from experiments.report.match_section import standing_row
 from experiments.report.section import Run, Section, Table, origin_of
+from experiments.sweep.budgets import best_within, budgets_as_markdown
+from experiments.sweep.checked_plan import plan_of
+from experiments.sweep.columns import ALL, by_cost, failures, nets_as_markdown, rows_of, warnings_as_markdown
+from experiments.sweep.columns import Row as Net
+from experiments.sweep.effects import Pair, effects_as_markdown, pairs_of
+from experiments.sweep.plan import Plan
+from experiments.sweep.results import NetResult, Results
+from experiments.sweep.seeds import by_label, mean_of
+from experiments.sweep.space import option_label
+from experiments.sweep.summary import correlation, rows_in, table_as_markdown
 
 COST, D1, ACCURACY, MILLIONS = "evaluation, ns", "d1-RMSE", "accuracy, %", "million positions seen"
 SHARE, MORE = "share of the result, %", "difference of d1-RMSE"

@@ -17,7 +17,6 @@ from experiments.league.in_process import VERB as LEAGUE
 from experiments.league.league import USI_VERB as USI_LEAGUE
 from experiments.loop.loop import VERB as LOOP
 from experiments.matches.in_process_match import VERB as MATCH
-from experiments.nets.sweep import VERB as SWEEP
 from experiments.report.charts import draw_png
 from experiments.report.judged_match_section import judged_match_section
 from experiments.report.judgement_section import judgement_section
@@ -31,6 +30,7 @@ from experiments.report.server_section import server_section
 from experiments.report.training_section import VERBS as TRAININGS
 from experiments.report.training_section import training_section
 from experiments.report.tuning_section import tuning_section
+from experiments.sweep.sweep import VERB as SWEEP
 from experiments.tuning.tune import VERB as TUNE
 from lite.datasets.description import short_names
 from lite.run_folder import RECORD, read_run

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import tyro
 
-from experiments.nets.sweep import Sweep, run_sweep
+from experiments.sweep.sweep import Sweep, run_sweep
 from liteshogi.commands.arguments import Json, Output, folder_name, part
 from liteshogi.json_output import json_text
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import tyro
 
 from experiments.jobs.workforce import Workforce
-from experiments.nets.yardstick_records import Yardstick, YardstickReport, make_yardstick
+from experiments.sweep.yardstick_records import Yardstick, YardstickReport, make_yardstick
 from liteshogi.commands.arguments import Json, Output, part
 from liteshogi.json_output import json_text
 

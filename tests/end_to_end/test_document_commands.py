@@ -68,7 +68,7 @@ games = true
 PAGE = "# A page\n\n<!-- table batches -->\n<!-- end -->\n"
 MAIN = """
 import pickle
-from experiments.nets import isolated, timing
+from experiments.sweep import isolated, timing
 timing.MOST_NODES, timing.MOST_RUNS, timing.SPEED_NODES = 2_000, 1, 500
 def run_here(self, step):
     return pickle.loads(pickle.dumps(step)).run()

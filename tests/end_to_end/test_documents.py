@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.nets.checked_plan import plan_of
-from experiments.nets.plan_file import read_entries
+from experiments.sweep.checked_plan import plan_of
+from experiments.sweep.plan_file import read_entries
 from liteshogi import __main__ as front_door
 from liteshogi.verbs import SECTIONS, VERBS, correction
 from tests.end_to_end.documents import DOCUMENTS, PROGRAM, ROOT, blocks_of, named

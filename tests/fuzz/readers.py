@@ -240,15 +240,15 @@ def read_configuration(path: Path) -> object:
 
 
 def read_plan(path: Path) -> object:
-    from experiments.nets.checked_plan import plan_of
-    from experiments.nets.plan_file import read_entries
+    from experiments.sweep.checked_plan import plan_of
+    from experiments.sweep.plan_file import read_entries
 
     plan = plan_of(read_entries(path), str(path))
     return plan.search, [point.name for point, _ in zip(plan.grid(), range(20), strict=False)]
 
 
 def read_results(path: Path) -> object:
-    from experiments.nets.results import NetResult, Results
+    from experiments.sweep.results import NetResult, Results
 
     return len(Results.read(path.parent).all(NetResult))
 
@@ -382,7 +382,7 @@ READERS: dict[str, Reader] = {
     "plan": Reader(
         read_plan,
         "plan.toml",
-        lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/results/data/sweep_of_sizes/sweep.toml"),
+        lambda: seeds.files("experiments/sweep/plans/recipe.toml", "docs/results/data/sweep_of_sizes/sweep.toml"),
     ),
     "results": _lines(
         read_results,

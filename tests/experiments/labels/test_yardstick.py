@@ -18,7 +18,7 @@ from experiments.labels.yardstick import (
     measure_yardstick,
 )
 from experiments.labels.yardstick_games import GAMES
-from experiments.nets.yardstick_records import Yardstick, make_yardstick
+from experiments.sweep.yardstick_records import Yardstick, make_yardstick
 from lite.datasets.conversion import Conversion
 from lite.datasets.convert import convert
 from lite.records.encode import position_records
