@@ -90,6 +90,7 @@ OF_OTHER_CALLS = (
     "a field longer than its message",
     "a field of kind {}",
     "a number without end",
+    "{} {}: choose one of {}",
 )
 """Messages of these files that training, export and Python raise, or that a message for the player replaces."""
 RAISING = ("Error", "error", "_disagreement")
