@@ -16,7 +16,7 @@ FROM_DEPTH = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class BalancedSearches(JobLine, kind="balanced position"):
+class BalancedSearches(JobLine, kind="quiet position"):
     """Searches of a balanced position."""
 
     found: tuple[tuple[tuple[int, str], ...], ...]

@@ -51,7 +51,7 @@ def rated(fixed: Mapping[str, Any]) -> Mapping[str, Any]:
     optimiser = fixed["optimiser"]
     if optimiser["learning_rate"] is not None:
         return fixed
-    rate = DEFAULT_RATES[optimiser["optimiser"]]
+    rate = DEFAULT_RATES.get(optimiser["optimiser"])  # None of an optimiser that this version does not know
     return {**fixed, "optimiser": {**optimiser, "learning_rate": rate}}
 
 

@@ -10,6 +10,7 @@ import torch
 
 from lite.networks.lite_value import LiteValueNetwork
 from lite.training.optimiser import OptimiserConfig, WeightAverage, make_optimiser, rate_at
+from lite.training.options import rated
 from search.system.options import OptionError
 from tests.lite.training.conftest import value_run
 
@@ -185,3 +186,8 @@ def test_long_gradients_are_clipped(options, records, tmp_path, clip):
     run.take_step(next(run.batches()))
     moved = sum(((a - b) ** 2).sum() for a, b in zip(run.learner.model.parameters(), before, strict=True)).item() ** 0.5
     assert moved / 0.04 == pytest.approx(0.001, rel=0.01) if clip else moved / 0.04 > 0.01
+
+
+def test_a_run_of_an_unknown_optimiser_has_no_default_rate():
+    """It is refused with the names of both optimisers; see `SavedRun.extended_by`."""
+    assert rated({"optimiser": {"optimiser": "source", "learning_rate": None}})["optimiser"]["learning_rate"] is None
