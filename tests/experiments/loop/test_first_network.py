@@ -39,5 +39,5 @@ def test_the_material_network_is_not_written_into_the_folder_of_another_run(tmp_
         writer.append(LandedJob(job=0, shard=0, start=0, stop=0, counts={}))
     before = sorted(tmp_path.iterdir())
     with pytest.raises(OptionError, match=r"`output` .*: holds a run with the verb match, not loop"):
-        run_loop(Loop(output=tmp_path), ValueTraining(network=DenseConfig(8, (8,), 2)))
+        run_loop(Loop(output=tmp_path), ValueTraining(data=(), network=DenseConfig(8, (8,), 2)))
     assert sorted(tmp_path.iterdir()) == before
