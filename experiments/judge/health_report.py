@@ -17,7 +17,7 @@ FROM_DEPTH = 4
 
 @dataclass(frozen=True, kw_only=True)
 class BalancedSearches(JobLine, kind="quiet position"):
-    """Searches of a balanced position."""
+    """Searches of a balanced position; the kind is that of the lines of runs made before."""
 
     found: tuple[tuple[tuple[int, str], ...], ...]
     """(Score, move) by variant and nodes."""
